@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Slipring: a shared-memory message bus for the processes of one host.
+ *
+ * A bus is a directory, a topic two files in it. Publishers append messages, subscribers read them, each at its
+ * own pace; any process may be killed at any instruction without disturbing the others.
+ *
+ *     slipring_publisher *pub;
+ *     slipring_publisher_open("/dev/shm/slipring-0/robot", "imu", "gyro", NULL, &pub);
+ *     slipring_publisher_send(pub, "hello", 5, "text", 4, SLIPRING_NOW, NULL);
+ *
+ * Functions return SLIPRING_OK or a negative code; slipring_last_error() then tells the rest. Deadlines are
+ * CLOCK_MONOTONIC nanoseconds, see slipring_deadline().
+ *
+ * Caveats
+ * - A handle is used by one thread at a time; two handles are independent. slipring_*_interrupt may be called
+ *   from any thread.
+ * - Handles do not survive fork(): in the child every call answers SLIPRING_FORKED.
+ * - A memory pointer from a view or a claim is valid until it is released, committed or aborted.
+ * - Whoever may write the files can truncate them, and then kill their users by SIGBUS: file modes are the
+ *   access control. Contents, however hostile, only ever lead to SLIPRING_CORRUPT.
+ */
+#ifndef SLIPRING_H
+#define SLIPRING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SLIPRING_NOW INT64_C(0)
+#define SLIPRING_FOREVER INT64_MAX
+#define SLIPRING_MAX_NAME 100
+#define SLIPRING_MAX_TYPE 255
+#define SLIPRING_MAX_SENDER 255
+#define SLIPRING_MAX_CURSOR_NAME 63
+
+/* X(code, number, name): one code per cause. */
+#define SLIPRING_CODES(X)          \
+    X(SLIPRING_OK, 0)              \
+    X(SLIPRING_EMPTY, -1)          \
+    X(SLIPRING_NOT_FOUND, -2)      \
+    X(SLIPRING_EXISTS, -3)         \
+    X(SLIPRING_TOPIC_GONE, -4)     \
+    X(SLIPRING_WRONG_LAYOUT, -5)   \
+    X(SLIPRING_CORRUPT, -6)        \
+    X(SLIPRING_DENIED, -7)         \
+    X(SLIPRING_BUSY, -8)           \
+    X(SLIPRING_FULL, -9)           \
+    X(SLIPRING_TOO_LARGE, -10)     \
+    X(SLIPRING_TIMEOUT, -11)       \
+    X(SLIPRING_CLOSED, -12)        \
+    X(SLIPRING_TOO_MANY_READERS, -13) \
+    X(SLIPRING_TOO_MANY_WRITERS, -14) \
+    X(SLIPRING_FORKED, -15)        \
+    X(SLIPRING_BAD_ARGUMENT, -16)  \
+    X(SLIPRING_NO_SPACE, -17)      \
+    X(SLIPRING_SYSTEM, -18)        \
+    X(SLIPRING_INTERRUPTED, -19)   \
+    X(SLIPRING_LAPPED, -20)
+
+#define SLIPRING_ENUM(code, number) code = number,
+enum slipring_code { SLIPRING_CODES(SLIPRING_ENUM) };
+#undef SLIPRING_ENUM
+
+typedef struct slipring_error {
+    int code;
+    int system_errno;   /* 0 unless a system call failed */
+    char argument[32];  /* the argument to change, or "" */
+    char found[64];     /* SLIPRING_EXISTS: what is there … */
+    char asked[64];     /* … and what was asked for */
+    char message[320];
+} slipring_error;
+
+const slipring_error *slipring_last_error(void); /* of this thread */
+int64_t slipring_deadline(double timeout_s);     /* seconds from now; negative: for ever */
+
+/* Topics ---------------------------------------------------------------------------------------------------- */
+
+enum { SLIPRING_LOSSY = 0, SLIPRING_RELIABLE = 1 };
+enum { SLIPRING_WRITERS_MANY = 0, SLIPRING_WRITERS_ONE = 1 };
+
+typedef struct slipring_settings {
+    uint64_t capacity;    /* payload bytes, rounded up to a power of two; 0: default, or whatever is there */
+    uint64_t slots;       /* messages, rounded up to a power of two; 0: from capacity */
+    int delivery;         /* -1: default (lossy), or whatever is there */
+    int writers;          /* -1: default (many), or whatever is there */
+    uint32_t max_readers; /* 0: default 64 */
+    uint32_t max_writers; /* 0: default 64 */
+    uint32_t max_cursors; /* 0: default 16 */
+    uint32_t mode;        /* of <topic>.ring; 0: 0600 */
+} slipring_settings;
+
+#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0}
+
+int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok);
+int slipring_topic_remove(const char *bus, const char *topic);
+int slipring_check_name(const char *argument, const char *name); /* OK or BAD_ARGUMENT */
+
+/* Publishing ------------------------------------------------------------------------------------------------ */
+
+typedef struct slipring_publisher slipring_publisher;
+
+typedef struct slipring_claim {
+    uint64_t seq;
+    void *body; /* write the message here, then commit or abort */
+    size_t size;
+    uint64_t reserved_start; /* private */
+} slipring_claim;
+
+typedef struct slipring_body {
+    const void *data;
+    size_t size;
+} slipring_body;
+
+/* settings NULL: any; the topic is created when missing. */
+int slipring_publisher_open(const char *bus, const char *topic, const char *sender,
+                            const slipring_settings *settings, slipring_publisher **out);
+void slipring_publisher_close(slipring_publisher *pub); /* aborts open claims */
+
+int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t size, const char *type,
+                            size_t type_size, int64_t deadline_ns, uint64_t *seq);
+/* Whether a body of that size and type could ever be sent: OK, TOO_LARGE, BAD_ARGUMENT and so on. */
+int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size);
+/* Never waits; sends a prefix of the bodies, tells how many, and says why it stopped (SLIPRING_OK: all). */
+int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_body *bodies, size_t count,
+                                     const char *type, size_t type_size, size_t *sent, uint64_t *last_seq);
+int slipring_publisher_claim(slipring_publisher *pub, size_t size, const char *type, size_t type_size,
+                             int64_t deadline_ns, slipring_claim *out);
+int slipring_publisher_commit(slipring_publisher *pub, const slipring_claim *claim);
+int slipring_publisher_abort(slipring_publisher *pub, const slipring_claim *claim);
+/* After SLIPRING_FULL: sleep until a retry of the same size may succeed. OK, TIMEOUT, INTERRUPTED, CLOSED or TOPIC_GONE. */
+int slipring_publisher_wait_space(slipring_publisher *pub, int64_t deadline_ns);
+int slipring_publisher_subscribers(slipring_publisher *pub); /* live readers in the table */
+bool slipring_publisher_reliable(const slipring_publisher *pub);
+void slipring_publisher_interrupt(slipring_publisher *pub);  /* waits end with SLIPRING_CLOSED */
+uint32_t slipring_publisher_entry(const slipring_publisher *pub, uint64_t *since_seq);
+
+/* Subscribing ----------------------------------------------------------------------------------------------- */
+
+typedef struct slipring_subscriber slipring_subscriber;
+
+enum { SLIPRING_START_NEW = 0, SLIPRING_START_LAST = 1, SLIPRING_START_OLDEST = 2, SLIPRING_START_SEQ = 3 };
+
+typedef struct slipring_text {
+    const char *data;
+    size_t size;
+} slipring_text;
+
+typedef struct slipring_filter { /* copied; NULL and 0: no filter */
+    const slipring_text *types; /* only these, when given */
+    size_t type_count;
+    bool only_types;
+    const slipring_text *ignore_types;
+    size_t ignore_type_count;
+    const slipring_text *ignore_senders;
+    size_t ignore_sender_count;
+    bool ignore_own; /* messages of writer entry own_entry from own_since on */
+    uint32_t own_entry;
+    uint64_t own_since;
+} slipring_filter;
+
+typedef struct slipring_subscribing {
+    int start;
+    uint64_t start_seq;
+    int lossy; /* -1: as the topic delivers */
+    bool conflate;
+    const char *cursor; /* NULL: none */
+    int64_t expires_ns; /* of a new cursor; 0: never */
+    const slipring_filter *filter;
+} slipring_subscribing;
+
+typedef struct slipring_message {
+    uint64_t seq;
+    int64_t time_ns;
+    const void *body; /* in place */
+    const void *meta; /* in place: type, then sender */
+    uint32_t size;
+    uint8_t type_size;
+    uint8_t sender_size;
+} slipring_message;
+
+typedef struct slipring_counts {
+    uint64_t received, lost, filtered, position, tail;
+    int entry;     /* -1: the reader table was full */
+    bool reliable; /* nothing is reclaimed before this subscriber passed it */
+} slipring_counts;
+
+int slipring_subscriber_open(const char *bus, const char *topic, const slipring_subscribing *how,
+                             slipring_subscriber **out);
+void slipring_subscriber_close(slipring_subscriber *sub);
+
+/* The next message, in place, or SLIPRING_EMPTY. It may be overwritten at any time: copy it with
+ * slipring_copy, and use the copy only if slipring_subscriber_accept then answers SLIPRING_OK, which also moves on.
+ * SLIPRING_LAPPED: the copy is worthless, the loss is counted, peek again. */
+int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out);
+int slipring_subscriber_accept(slipring_subscriber *sub);
+/* Whether the peeked message has not been overwritten so far: if it has, what peek told of it may be wrong. */
+bool slipring_subscriber_intact(const slipring_subscriber *sub);
+void slipring_copy(void *to, const void *shared, size_t size);
+/* Up to limit messages in one go: sink gets each one in place, says false to stop before it, and *taken tells how
+ * many were accepted; those accepted are the first *taken that sink was shown. Copies only. */
+typedef bool (*slipring_sink)(void *context, const slipring_message *message);
+int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_sink sink, void *context, size_t *taken);
+/* One message copied into buffer: EMPTY, TIMEOUT, TOO_LARGE (message stays, out->size tells) and so on. */
+int slipring_subscriber_recv(slipring_subscriber *sub, void *buffer, size_t buffer_size, slipring_message *out,
+                             char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8], int64_t deadline_ns);
+/* The next message in place, unchanging until released. Never waits. */
+int slipring_subscriber_hold(slipring_subscriber *sub, slipring_message *out);
+int slipring_subscriber_release(slipring_subscriber *sub, uint64_t seq);
+
+int slipring_subscriber_seek(slipring_subscriber *sub, int start, uint64_t start_seq);
+int slipring_subscriber_commit(slipring_subscriber *sub, uint64_t position); /* cursor only */
+void slipring_subscriber_counts(slipring_subscriber *sub, slipring_counts *out);
+void slipring_subscriber_interrupt(slipring_subscriber *sub); /* waits end with SLIPRING_CLOSED */
+
+/* A bell wakes a wait from another thread of the same process. */
+typedef struct slipring_bell {
+    uint32_t rings;
+} slipring_bell;
+void slipring_bell_ring(slipring_bell *bell);
+
+/* Until one of the subscribers may have something (peek decides), or the bell's count differs from seen_rings.
+ * Spins for spin_ns first, then sleeps. OK, TIMEOUT, INTERRUPTED (a signal), CLOSED or TOPIC_GONE. */
+int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell *bell, uint32_t seen_rings,
+                  int64_t deadline_ns, int64_t spin_ns);
+
+/* Looking: reads shared memory only, asks no process -------------------------------------------------------- */
+
+typedef struct slipring_looker slipring_looker;
+
+typedef struct slipring_topic_info {
+    uint64_t generation, capacity, slots, oldest, freed, tail, published, abandoned, unsettled, bytes;
+    uint64_t file_bytes;
+    int64_t created_ns;
+    uint32_t max_readers, max_writers, max_cursors, creator_pid, mode;
+    int delivery, writers;
+} slipring_topic_info;
+
+typedef struct slipring_writer_info {
+    uint64_t published, bytes;
+    uint32_t pid;
+    bool used, alive;
+    char name[65];
+} slipring_writer_info;
+
+typedef struct slipring_reader_info {
+    uint64_t position, hold, received, lost, filtered;
+    int64_t since_ns;
+    uint32_t pid;
+    int kind; /* 1 lossy, 2 reliable, 3 with a cursor */
+    bool used, alive, holds;
+} slipring_reader_info;
+
+typedef struct slipring_cursor_info {
+    uint64_t position;
+    int64_t touched_ns, expires_ns, created_ns;
+    bool used, attached;
+    char name[SLIPRING_MAX_CURSOR_NAME + 1];
+} slipring_cursor_info;
+
+int slipring_looker_open(const char *bus, const char *topic, slipring_looker **out);
+void slipring_looker_close(slipring_looker *looker);
+int slipring_looker_topic(slipring_looker *looker, slipring_topic_info *out);
+int slipring_looker_writer(slipring_looker *looker, uint32_t entry, slipring_writer_info *out);
+int slipring_looker_reader(slipring_looker *looker, uint32_t entry, slipring_reader_info *out);
+int slipring_looker_cursor(slipring_looker *looker, uint32_t entry, slipring_cursor_info *out);
+int slipring_looker_verify(slipring_looker *looker); /* OK or SLIPRING_CORRUPT with what is wrong */
+
+int slipring_cursor_drop(const char *bus, const char *topic, const char *name);
+/* Frees the table entries and claims of the dead; tells how many. */
+int slipring_topic_sweep(const char *bus, const char *topic, uint32_t *swept);
+
+/* The memory layout as compiled ----------------------------------------------------------------------------- */
+
+typedef struct slipring_layout_field {
+    const char *structure, *field;
+    uint32_t offset, size;
+} slipring_layout_field;
+
+const slipring_layout_field *slipring_layout(size_t *count);
+uint64_t slipring_layout_hash(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

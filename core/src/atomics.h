@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The only file that spells memory orders. Names say what an access is for; the call site says who its
+ * partner is and what would break without it.
+ */
+#ifndef SLR_ATOMICS_H
+#define SLR_ATOMICS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A value whose age does not matter, or that a fence beside it orders. */
+#define slr_peek(p) atomic_load_explicit((p), memory_order_relaxed)
+#define slr_poke(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+
+/* Publication: everything before slr_publish is seen by whoever reads the value with slr_observe. */
+#define slr_observe(p) atomic_load_explicit((p), memory_order_acquire)
+#define slr_publish(p, v) atomic_store_explicit((p), (v), memory_order_release)
+
+/* Store–load agreements (Dekker): of two sides that each write and then read, at least one sees the other. */
+#define slr_agree_load(p) atomic_load_explicit((p), memory_order_seq_cst)
+#define slr_agree_store(p, v) atomic_store_explicit((p), (v), memory_order_seq_cst)
+
+static inline void slr_fence_full(void) { atomic_thread_fence(memory_order_seq_cst); }
+/* Before writing memory that optimistic readers may be copying: they must see the reservation behind it. */
+static inline void slr_fence_before_overwrite(void) { atomic_thread_fence(memory_order_release); }
+/* After an optimistic copy, before asking whether it was overwritten. */
+static inline void slr_fence_after_copy(void) { atomic_thread_fence(memory_order_acquire); }
+
+static inline bool slr_swap_if(_Atomic uint64_t *p, uint64_t expected, uint64_t desired) {
+    return atomic_compare_exchange_strong_explicit(p, &expected, desired, memory_order_acq_rel, memory_order_acquire);
+}
+
+static inline bool slr_swap_if32(_Atomic uint32_t *p, uint32_t expected, uint32_t desired) {
+    return atomic_compare_exchange_strong_explicit(p, &expected, desired, memory_order_seq_cst, memory_order_relaxed);
+}
+
+static inline uint32_t slr_set_bits32(_Atomic uint32_t *p, uint32_t bits) {
+    return atomic_fetch_or_explicit(p, bits, memory_order_seq_cst);
+}
+
+static inline void slr_add32(_Atomic uint32_t *p, uint32_t by) { atomic_fetch_add_explicit(p, by, memory_order_seq_cst); }
+
+/* A counter with one writer: no read-modify-write needed. */
+static inline void slr_count(_Atomic uint64_t *counter, uint64_t by) {
+    slr_poke(counter, slr_peek(counter) + by);
+}
+
+static inline void slr_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "boot.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static int hex(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+}
+
+void slr_boot_id(uint8_t id[16]) {
+    char text[64];
+    memset(id, 0, 16);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t size = read(fd, text, sizeof text);
+    close(fd);
+    for (ssize_t i = 0, digits = 0; i < size && digits < 32; i++) {
+        int value = hex(text[i]);
+        if (value < 0) continue;
+        id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | value);
+        digits++;
+    }
+}
+
+uint64_t slr_random(void) {
+    uint64_t value = 0;
+    while (value == 0)
+        if (getrandom(&value, sizeof value, 0) != sizeof value) {
+            struct timespec now;
+            clock_gettime(CLOCK_REALTIME, &now);
+            value = (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec;
+        }
+    return value;
+}

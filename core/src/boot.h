@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLR_BOOT_H
+#define SLR_BOOT_H
+
+#include <stdint.h>
+
+/* The kernel's random id of this start of the machine; zero where there is none. */
+void slr_boot_id(uint8_t id[16]);
+uint64_t slr_random(void); /* never zero */
+
+#endif

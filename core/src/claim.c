@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Claim: how a writer gets the next sequence and its memory.
+ *
+ * Many writers, lock-free with helping. tail = i is the next sequence. A writer announces in its table entry how many
+ * bytes it wants and then swaps slot i's word from its last lap to {CLAIMED, itself, lap of i}. That one swap decides
+ * who owns i, and with the announced size, which stays as it is until tail has passed i, also where i ends. Whoever
+ * finds slot i claimed while tail is still i finishes the claim for its owner: end[i] = end[i-1] + announced size, by a
+ * swap from the old value (positions never repeat, so a late helper fails), then tail from i to i+1. So a writer that
+ * dies or stops between any two steps holds up nobody, and there is no instant at which a reserved sequence has no
+ * known owner.
+ *
+ * One writer: the same layout by plain stores. A message is written first and its word stored READY; tail follows. A
+ * loan is made visible as CLAIMED, since later messages may be committed before it.
+ *
+ * Commit is a release store of READY by the owner; a claim ends GONE if its owner aborts it or is proven dead.
+ */
+#include "claim.h"
+
+#include "fault.h"
+#include "points.h"
+
+#define MANY_ATTEMPTS 1000000 /* retries are for contention; this many mean damaged contents */
+
+static int damaged(const char *what) {
+    return slr_fault(SLIPRING_CORRUPT, "topic", "%s: the topic is damaged, remove it", what);
+}
+
+static bool sane_size(const struct slr_segment *s, uint64_t size) {
+    return size >= 8 && size <= s->capacity && size % 8 == 0;
+}
+
+/* Slot i carries lap(i), tail is (or was) still i. */
+static int help(const struct slr_segment *s, uint64_t i, struct slr_slot *slot, uint64_t word) {
+    uint32_t owner = slr_word_writer(word);
+    if (owner >= s->writer_count) return damaged("a claim names a writer that cannot be");
+    uint64_t end = slr_peek(&slot->end);
+    uint64_t start = slr_start_of(s, i);
+    /* Acquire, partner of the owner's release: a want of a later claim comes with a later tail. */
+    uint64_t size = slr_observe(&s->writer[owner].want);
+    if (slr_observe(&s->ring->tail) != i) return SLIPRING_OK; /* finished meanwhile: what we read may be newer */
+    if (!sane_size(s, size)) return damaged("a claim has an impossible size");
+    SLR_POINT("help.before_end");
+    if (end != start + size) slr_swap_if(&slot->end, end, start + size);
+    SLR_POINT("help.before_tail");
+    slr_swap_if(&s->ring->tail, i, i + 1);
+    return SLIPRING_OK;
+}
+
+void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint32_t entry) {
+    *c = (struct slr_claimer){.s = s, .entry = entry};
+    uint64_t tail = slr_observe(&s->ring->tail);
+    struct slr_slot *slot = slr_slot_of(s, tail);
+    uint64_t word = slr_observe(&slot->word);
+    if (slr_word_lap(word) == slr_lap(s, tail)) {
+        if (s->writers == SLR_ONE)
+            slr_publish(&s->ring->tail, tail + 1); /* its end was stored before its word */
+        else
+            help(s, tail, slot, word);
+    }
+    SLR_POINT("attach.before_abandon");
+    slr_abandon_claims(s, entry);
+    c->tail = slr_observe(&s->ring->tail);
+    c->end = slr_start_of(s, c->tail);
+    c->freed = slr_observe(&s->ring->freed);
+    c->freed_start = slr_start_of(s, c->freed);
+}
+
+static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *out) {
+    const struct slr_segment *s = c->s;
+    for (int attempt = 0; attempt < MANY_ATTEMPTS; attempt++) {
+        uint64_t i = slr_observe(&s->ring->tail);
+        struct slr_slot *slot = slr_slot_of(s, i);
+        uint64_t word = slr_observe(&slot->word);
+        int code = SLIPRING_OK;
+        if (slr_word_lap(word) == slr_lap(s, i)) {
+            code = help(s, i, slot, word);
+            if (code) return code;
+            continue;
+        }
+        struct slr_need need = {.seq = i, .start = slr_start_of(s, i), .size = size};
+        uint64_t freed = slr_observe(&s->ring->freed);
+        uint64_t freed_start = slr_start_of(s, freed);
+        /* While tail is i neither slot i-1 nor slot freed-1 can have been claimed anew: both starts are right. */
+        if (slr_observe(&s->ring->tail) != i) continue;
+        if (slr_word_lap(word) != slr_lap(s, i) - 1) return damaged("a slot carries another lap");
+        if (!slr_room(s, i, need.start, size, freed, freed_start)) {
+            code = slr_reclaim(s, c->entry, &need);
+            if (code) return code;
+            continue;
+        }
+        /* Release: helpers who see this want also see the tail of our claim before it. */
+        slr_publish(&s->writer[c->entry].want, size);
+        SLR_POINT("claim.announced");
+        if (!slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) continue;
+        SLR_POINT("claim.reserved");
+        slr_poke(&slot->end, need.start + size); /* the same value any helper stores */
+        SLR_POINT("claim.before_tail");
+        slr_swap_if(&s->ring->tail, i, i + 1);
+        SLR_POINT("claim.done");
+        *out = (struct slr_claimed){.seq = i, .start = need.start};
+        return SLIPRING_OK;
+    }
+    return damaged("no sequence can be claimed");
+}
+
+static int claim_one(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out) {
+    const struct slr_segment *s = c->s;
+    struct slr_need need = {.seq = c->tail, .start = c->end, .size = size};
+    for (int attempt = 0; !slr_room(s, c->tail, c->end, size, c->freed, c->freed_start); attempt++) {
+        int code = attempt < MANY_ATTEMPTS ? slr_reclaim(s, c->entry, &need) : damaged("no room can be made");
+        if (code) return code;
+        c->freed = slr_observe(&s->ring->freed);
+        c->freed_start = slr_start_of(s, c->freed);
+    }
+    *out = (struct slr_claimed){.seq = c->tail, .start = c->end};
+    if (!visible) return SLIPRING_OK;
+    struct slr_slot *slot = slr_slot_of(s, c->tail);
+    slr_fence_before_overwrite();
+    slr_poke(&slot->end, c->end + size);
+    SLR_POINT("claim_one.before_word");
+    slr_publish(&slot->word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, c->tail)));
+    SLR_POINT("claim_one.before_tail");
+    c->tail++;
+    c->end += size;
+    slr_publish(&s->ring->tail, c->tail);
+    return SLIPRING_OK;
+}
+
+int slr_claim(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out) {
+    int code = c->s->writers == SLR_ONE ? claim_one(c, size, visible, out) : claim_many(c, size, out);
+    /* We acquired freed, and with it the oldest behind it. Whoever sees our bytes must see that oldest too: its
+     * partner is the fence after an optimistic copy. */
+    if (code == SLIPRING_OK) slr_fence_before_overwrite();
+    return code;
+}
+
+void slr_commit(struct slr_claimer *c, uint64_t seq, uint64_t end, uint64_t lengths, int64_t time_ns) {
+    const struct slr_segment *s = c->s;
+    struct slr_slot *slot = slr_slot_of(s, seq);
+    slr_poke(&slot->lengths, lengths);
+    slr_poke(&slot->time_ns, time_ns);
+    bool unseen = s->writers == SLR_ONE && seq == c->tail;
+    if (unseen) slr_poke(&slot->end, end);
+    SLR_POINT("commit.before_word");
+    /* Release, partner of the reader's acquire: the message is complete before it is READY. */
+    slr_publish(&slot->word, slr_word(SLR_READY, c->entry, slr_lap(s, seq)));
+    SLR_POINT("commit.after_word");
+    if (unseen) {
+        c->tail = seq + 1;
+        c->end = end;
+        slr_publish(&s->ring->tail, seq + 1);
+    }
+}
+
+void slr_abort(struct slr_claimer *c, uint64_t seq) {
+    slr_publish(&slr_slot_of(c->s, seq)->word, slr_word(SLR_GONE, c->entry, slr_lap(c->s, seq)));
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a function of the core says what went wrong: it fills this thread's slipring_error and returns its code.
+ */
+#ifndef SLR_FAULT_H
+#define SLR_FAULT_H
+
+#include "slipring.h"
+
+__attribute__((format(printf, 3, 4))) int slr_fault(int code, const char *argument, const char *format, ...);
+/* From errno: DENIED, NO_SPACE, NOT_FOUND, EXISTS or SYSTEM. what: the thing that could not be done. */
+__attribute__((format(printf, 1, 2))) int slr_fault_errno(const char *format, ...);
+__attribute__((format(printf, 4, 5))) int slr_fault_exists(const char *argument, const char *found, const char *asked,
+                                                           const char *format, ...);
+
+#endif

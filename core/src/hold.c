@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading in place. The reader publishes the lowest sequence it needs, fences, and looks at oldest: if it is not past
+ * that sequence, every reclaimer from now on sees the hold before it lets memory be reused (reclaim.c).
+ */
+#include "fault.h"
+#include "points.h"
+#include "subscriber.h"
+#include "wait.h"
+
+uint64_t slr_hold_lowest(const slipring_subscriber *sub) {
+    uint64_t lowest = sub->safe && sub->cursor < 0 ? sub->position : SLR_NO_HOLD;
+    for (int i = 0; i < sub->held_count; i++)
+        if (sub->held[i] < lowest) lowest = sub->held[i];
+    return lowest;
+}
+
+void slr_hold_publish(slipring_subscriber *sub) {
+    /* Release, partner of the reclaimer's acquire: our copies are done before the memory is reused. */
+    slr_publish(&sub->self->hold, slr_hold_lowest(sub));
+}
+
+static int check_can_hold(const slipring_subscriber *sub) {
+    if (!sub->self)
+        return slr_fault(SLIPRING_TOO_MANY_READERS, "max_readers",
+                         "this subscriber has no entry in the full reader table, so it cannot hold a message: use recv(), "
+                         "or create the topic with more max_readers=");
+    if (sub->held_count == SLR_MAX_VIEWS)
+        return slr_fault(SLIPRING_BUSY, "", "%d messages are held already: release some", SLR_MAX_VIEWS);
+    return SLIPRING_OK;
+}
+
+int slipring_subscriber_hold(slipring_subscriber *sub, slipring_message *out) {
+    for (;;) {
+        int code = check_can_hold(sub);
+        if (!code) code = slipring_subscriber_peek(sub, out);
+        if (code) return code;
+        sub->held[sub->held_count++] = out->seq;
+        slr_hold_publish(sub);
+        SLR_POINT("hold.published");
+        slr_fence_full(); /* partner: the fence in advance_freed (reclaim.c) */
+        code = slipring_subscriber_accept(sub);
+        SLR_POINT("hold.accepted");
+        if (code == SLIPRING_OK) return SLIPRING_OK;
+        sub->held_count--;
+        slr_hold_publish(sub);
+        if (code != SLIPRING_LAPPED) return code;
+    }
+}
+
+int slipring_subscriber_release(slipring_subscriber *sub, uint64_t seq) {
+    int code = slr_segment_check(sub->s);
+    for (int i = 0; i < sub->held_count; i++)
+        if (sub->held[i] == seq) {
+            sub->held[i] = sub->held[--sub->held_count];
+            break;
+        }
+    if (code == SLIPRING_FORKED) return code;
+    slr_hold_publish(sub);
+    SLR_POINT("hold.released");
+    slr_wake_sleepers(&sub->s->readers->space);
+    return SLIPRING_OK;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Looking at a topic: counters and tables as they stand in shared memory. Nothing is written and nobody is asked.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fault.h"
+#include "peers.h"
+#include "ring.h"
+#include "subscriber.h"
+
+struct slipring_looker {
+    struct slr_segment *s;
+};
+
+int slipring_looker_open(const char *bus, const char *topic, slipring_looker **out) {
+    slipring_looker *looker = calloc(1, sizeof *looker);
+    if (!looker) return slr_fault_errno("cannot look at topic '%s'", topic);
+    int code = slr_segment_open(bus, topic, SLR_LOOK, &looker->s);
+    if (code)
+        free(looker);
+    else
+        *out = looker;
+    return code;
+}
+
+void slipring_looker_close(slipring_looker *looker) {
+    slr_segment_close(looker->s);
+    free(looker);
+}
+
+/* Messages, abandoned and open sequences below tail; again if a stride is reclaimed meanwhile. */
+static void count_sequences(const struct slr_segment *s, slipring_topic_info *out) {
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        uint64_t abandoned, open = 0;
+        if (!slr_read_oldest(s, &out->oldest, &abandoned)) break;
+        uint64_t tail = out->tail = slr_observe(&s->ring->tail);
+        uint64_t word = slr_observe(&slr_slot_of(s, tail)->word);
+        if (slr_word_lap(word) == slr_lap(s, tail) && slr_word_state(word) == SLR_READY) out->tail = ++tail;
+        if (tail - out->oldest > s->slot_count) continue;
+        for (uint64_t seq = out->oldest; seq < tail; seq++) {
+            word = slr_observe(&slr_slot_of(s, seq)->word);
+            if (slr_word_state(word) == SLR_GONE) abandoned++;
+            if (slr_word_state(word) == SLR_CLAIMED) open++;
+        }
+        if (slr_observe(&s->ring->oldest) != out->oldest) continue;
+        out->abandoned = abandoned;
+        out->unsettled = open;
+        out->published = tail - abandoned - open;
+        return;
+    }
+}
+
+int slipring_looker_topic(slipring_looker *looker, slipring_topic_info *out) {
+    const struct slr_segment *s = looker->s;
+    struct stat status;
+    int code = slr_segment_check_file(s);
+    if (code) return code;
+    memset(out, 0, sizeof *out);
+    if (fstat(s->ring_fd, &status) == 0) {
+        out->mode = status.st_mode & 0777;
+        out->file_bytes = (uint64_t)status.st_size;
+    }
+    out->generation = s->generation;
+    out->capacity = s->capacity;
+    out->slots = s->slot_count;
+    out->created_ns = s->ring->created_ns;
+    out->creator_pid = s->ring->creator_pid;
+    out->max_readers = s->reader_count;
+    out->max_writers = s->writer_count;
+    out->max_cursors = s->cursor_count;
+    out->delivery = s->delivery;
+    out->writers = s->writers;
+    out->freed = slr_observe(&s->ring->freed);
+    count_sequences(s, out);
+    for (uint32_t e = 0; e < s->writer_count; e++) out->bytes += slr_peek(&s->writer[e].bytes);
+    return SLIPRING_OK;
+}
+
+int slipring_looker_writer(slipring_looker *looker, uint32_t entry, slipring_writer_info *out) {
+    const struct slr_segment *s = looker->s;
+    const struct slr_writer *w = &s->writer[entry];
+    memset(out, 0, sizeof *out);
+    out->used = slr_observe(&w->state) != 0;
+    out->alive = out->used && !slr_writer_dead(s, entry);
+    out->published = slr_peek(&w->published);
+    out->bytes = slr_peek(&w->bytes);
+    out->pid = slr_peek(&w->pid);
+    memcpy(out->name, w->name, sizeof w->name);
+    return SLIPRING_OK;
+}
+
+int slipring_looker_reader(slipring_looker *looker, uint32_t entry, slipring_reader_info *out) {
+    const struct slr_segment *s = looker->s;
+    const struct slr_reader *r = &s->reader[entry];
+    uint64_t state = slr_observe(&r->state);
+    memset(out, 0, sizeof *out);
+    out->kind = (int)(state & SLR_KIND_MASK);
+    out->used = out->kind != SLR_KIND_FREE;
+    out->alive = out->used && !slr_reader_dead(s, entry);
+    out->position = slr_peek(&r->position);
+    out->hold = slr_peek(&r->hold);
+    out->holds = out->used && out->hold != SLR_NO_HOLD && (out->kind != SLR_KIND_RELIABLE || out->hold < out->position);
+    out->received = slr_peek(&r->received);
+    out->lost = slr_peek(&r->lost);
+    out->filtered = slr_peek(&r->filtered);
+    out->pid = slr_peek(&r->pid);
+    out->since_ns = slr_peek(&r->since_ns);
+    return SLIPRING_OK;
+}
+
+int slipring_looker_cursor(slipring_looker *looker, uint32_t entry, slipring_cursor_info *out) {
+    const struct slr_segment *s = looker->s;
+    const struct slr_cursor *c = &s->cursor[entry];
+    memset(out, 0, sizeof *out);
+    out->used = slr_kind_is(slr_observe(&c->state), SLR_KIND_CURSOR);
+    out->attached = out->used && slr_cursor_attached(s, entry);
+    out->position = slr_peek(&c->position);
+    out->touched_ns = slr_peek(&c->touched_ns);
+    out->expires_ns = slr_peek(&c->expires_ns);
+    out->created_ns = c->created_ns;
+    memcpy(out->name, c->name, SLIPRING_MAX_CURSOR_NAME);
+    return SLIPRING_OK;
+}
+
+/* The invariants that hold between any two steps of anybody (docs/spec/invariants.md). */
+int slipring_looker_verify(slipring_looker *looker) {
+    const struct slr_segment *s = looker->s;
+    uint64_t freed = slr_observe(&s->ring->freed);
+    uint64_t oldest = slr_observe(&s->ring->oldest);
+    uint64_t tail = slr_observe(&s->ring->tail) + 1; /* one writer's newest message may not be counted yet */
+    if (freed > oldest || oldest > tail || tail - freed > s->slot_count)
+        return slr_fault(SLIPRING_CORRUPT, "topic", "freed=%" PRIu64 " oldest=%" PRIu64 " tail=%" PRIu64 " are not in order",
+                         freed, oldest, tail - 1);
+    for (uint64_t seq = oldest; seq + 1 < tail; seq++) {
+        uint64_t word = slr_observe(&slr_slot_of(s, seq)->word);
+        if (slr_word_lap(word) == slr_lap(s, seq) && slr_word_state(word) != SLR_FREE) continue;
+        if (slr_observe(&s->ring->freed) > seq) continue; /* reused while we looked */
+        return slr_fault(SLIPRING_CORRUPT, "topic", "the slot of sequence %" PRIu64 " does not carry it", seq);
+    }
+    return SLIPRING_OK;
+}
+
+static uint32_t sweep_writers(struct slr_segment *s) {
+    uint32_t swept = 0;
+    for (uint32_t e = 0; e < s->writer_count; e++) {
+        if (slr_observe(&s->writer[e].state) == 0) continue;
+        uint64_t offset = slr_segment_writer_offset(e);
+        if (!slr_lock_try(s->ring_fd, offset)) continue;
+        slr_abandon_claims(s, e);
+        slr_publish(&s->writer[e].state, 0);
+        slr_unlock(s->ring_fd, offset);
+        swept++;
+    }
+    return swept;
+}
+
+static uint32_t sweep_readers(struct slr_segment *s) {
+    uint32_t swept = 0;
+    for (uint32_t e = 0; e < s->reader_count; e++) {
+        uint64_t state = slr_observe(&s->reader[e].state);
+        if (slr_kind_is(state, SLR_KIND_FREE) || !slr_reader_dead(s, e)) continue;
+        swept += slr_swap_if(&s->reader[e].state, state, (state & ~SLR_KIND_MASK) + SLR_INCARNATION);
+    }
+    return swept;
+}
+
+int slipring_topic_sweep(const char *bus, const char *topic, uint32_t *swept) {
+    struct slr_segment *s;
+    int code = slr_segment_open(bus, topic, SLR_PUBLISH, &s);
+    if (code) return code;
+    *swept = sweep_writers(s) + sweep_readers(s);
+    slr_segment_close(s);
+    return SLIPRING_OK;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading. A reader polls the word of the slot its position falls on; READY with the right lap is a message.
+ *
+ * By copy, without a hold: acquire the word, take the slot's fields and the payload by relaxed copies, fence, and look
+ * at oldest. If it is still not past us, nothing we copied had been overwritten; else we were lapped: go on at oldest,
+ * and count as lost what lies between, less the sequences that were abandoned (passed[], see reclaim.c). Laps are full
+ * width, so a reader any number of laps behind knows it.
+ *
+ * Safe readers (reliable, or with a cursor on a reliable topic) have a hold at or below their position: no check.
+ *
+ * A slot that stays CLAIMED holds readers up, to keep the order, unless its owner is dead: then it is passed over. Only
+ * writers may mark it GONE; readers map the ring read-only.
+ *
+ * Every value is checked or masked before it is used: contents can be wrong, not dangerous.
+ */
+#include "clock.h"
+#include "copy.h"
+#include "fault.h"
+#include "peers.h"
+#include "subscriber.h"
+#include "wait.h"
+
+#define CLAIM_SPINS 32 /* a live writer's claim is over by then, mostly */
+
+enum look { FOUND, NOTHING, OPEN_CLAIM, ABANDONED, OVERTAKEN, DAMAGED };
+
+static int damaged(const char *what) {
+    return slr_fault(SLIPRING_CORRUPT, "topic", "%s: the topic is damaged, remove it", what);
+}
+
+int slr_read_check(slipring_subscriber *sub) {
+    if (slr_peek(&sub->interrupted)) return slr_fault(SLIPRING_CLOSED, "", "the subscriber is closed");
+    return slr_segment_check(sub->s);
+}
+
+static enum look look_at_word(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
+    *word = slr_observe(&slr_slot_of(s, seq)->word);
+    uint64_t lap = slr_word_lap(*word), mine = slr_lap(s, seq);
+    if (lap != mine) return lap < mine ? NOTHING : OVERTAKEN;
+    switch (slr_word_state(*word)) {
+        case SLR_READY: return FOUND;
+        case SLR_GONE: return ABANDONED;
+        case SLR_CLAIMED: return OPEN_CLAIM;
+        default: return DAMAGED;
+    }
+}
+
+static enum look judge_claim(const struct slr_segment *s, uint64_t seq, uint64_t word) {
+    for (int i = 0; i < CLAIM_SPINS; i++) {
+        if (slr_peek(&slr_slot_of(s, seq)->word) != word) return look_at_word(s, seq, &word);
+        slr_pause();
+    }
+    /* Not yet counted in tail: nothing can stand behind it, so there is no need to pass it. */
+    if ((int64_t)(slr_observe(&s->ring->tail) - seq) <= 0) return NOTHING;
+    if (!slr_writer_dead(s, slr_word_writer(word))) return OPEN_CLAIM;
+    /* Dead now; had it committed before, the word would say so. */
+    uint64_t again;
+    enum look look = look_at_word(s, seq, &again);
+    return look == OPEN_CLAIM ? ABANDONED : look;
+}
+
+static enum look look_at(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
+    enum look look = look_at_word(s, seq, word);
+    return look == OPEN_CLAIM ? judge_claim(s, seq, *word) : look;
+}
+
+bool slr_read_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned) {
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        *oldest = slr_observe(&s->ring->oldest);
+        *abandoned = slr_observe(&s->passed[*oldest & s->slot_mask]) - *oldest;
+        if (slr_observe(&s->ring->oldest) == *oldest) return true;
+    }
+    return false;
+}
+
+static void decide(slipring_subscriber *sub) {
+    int kept = 0;
+    for (int i = 0; i < sub->undecided_count; i++) {
+        uint64_t word;
+        enum look look = look_at_word(sub->s, sub->undecided[i], &word);
+        if (look == OPEN_CLAIM) sub->undecided[kept++] = sub->undecided[i];
+        if (look == ABANDONED) sub->abandoned++;
+    }
+    sub->undecided_count = kept;
+}
+
+int slr_read_resync(slipring_subscriber *sub) {
+    const struct slr_segment *s = sub->s;
+    uint64_t oldest, abandoned;
+    decide(sub);
+    if (!slr_read_oldest(s, &oldest, &abandoned)) return damaged("oldest does not rest");
+    uint64_t skipped = oldest - sub->position, gone = abandoned - sub->abandoned;
+    /* tail may be one behind a message that one writer has just made READY */
+    if (sub->safe || (int64_t)skipped <= 0 || (int64_t)(oldest - slr_observe(&s->ring->tail)) > 1 || gone > skipped)
+        return damaged("a message disappeared that nobody may have reclaimed");
+    if (!sub->conflate) sub->lost += skipped - gone;
+    sub->position = oldest;
+    sub->abandoned = abandoned;
+    if (sub->self) slr_poke(&sub->self->lost, sub->lost);
+    return SLIPRING_OK;
+}
+
+/* True if what was copied of sequence seq is what its writer wrote. */
+static bool intact(const slipring_subscriber *sub, uint64_t seq) {
+    if (sub->safe) return true;
+    slr_fence_after_copy(); /* partner: the writer's fence before it overwrites */
+    return slr_peek(&sub->s->ring->oldest) <= seq;
+}
+
+bool slipring_subscriber_intact(const slipring_subscriber *sub) { return intact(sub, sub->position); }
+
+static int describe(const slipring_subscriber *sub, uint64_t seq, slipring_message *out) {
+    const struct slr_segment *s = sub->s;
+    const struct slr_slot *slot = slr_slot_of(s, seq);
+    uint64_t lengths = slr_peek(&slot->lengths), end = slr_peek(&slot->end);
+    uint64_t body = slr_lengths_body(lengths), meta = slr_lengths_type(lengths) + (uint64_t)slr_lengths_sender(lengths);
+    uint64_t size = slr_reserved(body, meta);
+    if (size > s->capacity || lengths >> 48) return intact(sub, seq) ? damaged("a message has an impossible size") : SLIPRING_LAPPED;
+    const uint8_t *place = s->payload + ((end - size) & s->payload_mask & ~UINT64_C(7));
+    *out = (slipring_message){.seq = seq,
+                              .time_ns = slr_peek(&slot->time_ns),
+                              .body = place,
+                              .meta = place + slr_round8(body),
+                              .size = (uint32_t)body,
+                              .type_size = slr_lengths_type(lengths),
+                              .sender_size = slr_lengths_sender(lengths)};
+    return SLIPRING_OK;
+}
+
+/* OK: it passes; EMPTY: it does not; LAPPED. */
+static int filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m) {
+    if (!sub->filter) return SLIPRING_OK;
+    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
+    slr_copy_out(meta, m->meta, (size_t)m->type_size + m->sender_size);
+    if (!intact(sub, m->seq)) return SLIPRING_LAPPED;
+    bool passes = slr_filter_passes(sub->filter, slr_word_writer(word), m->seq, meta, m->type_size, meta + m->type_size,
+                                    m->sender_size);
+    return passes ? SLIPRING_OK : SLIPRING_EMPTY;
+}
+
+/* Publishers waiting for space are woken when there is some worth it: a sixteenth of the ring, or nothing left to
+ * read. No fence: a wake-up missed here is made good by the next, or by the end of the publisher's slice. */
+static void help_publishers(slipring_subscriber *sub, bool always) {
+    if (!sub->safe || !sub->s->readers_writable) return;
+    if (!always && sub->progress_messages < sub->s->slot_count / 16 && sub->progress_bytes < sub->s->capacity / 16) return;
+    sub->progress_messages = sub->progress_bytes = 0;
+    slr_wake_sleepers(&sub->s->readers->space);
+}
+
+void slr_read_show_progress(slipring_subscriber *sub) {
+    if (!sub->self) return;
+    slr_poke(&sub->self->position, sub->position);
+    slr_poke(&sub->self->received, sub->received);
+    slr_poke(&sub->self->filtered, sub->filtered);
+    if (sub->safe && sub->cursor < 0) slr_hold_publish(sub);
+    help_publishers(sub, false);
+}
+
+void slr_read_advance(slipring_subscriber *sub) {
+    sub->position++;
+    sub->received++;
+    sub->peeked = false;
+    sub->progress_messages++;
+    sub->progress_bytes += sub->peeked_size;
+}
+
+static int peek_next(slipring_subscriber *sub, slipring_message *out) {
+    const struct slr_segment *s = sub->s;
+    uint64_t begun = sub->position;
+    int code = SLIPRING_EMPTY;
+    /* Not more than a ring's worth of passing over at a time: hostile contents cannot keep us here. */
+    for (uint64_t steps = 0; steps <= s->slot_count; steps++) {
+        uint64_t word;
+        enum look look = look_at(s, sub->position, &word);
+        code = SLIPRING_EMPTY;
+        if (look == NOTHING || look == OPEN_CLAIM) break;
+        if (look == DAMAGED) return damaged("a slot is in no known state");
+        if (look == ABANDONED) {
+            sub->position++;
+            sub->abandoned++;
+            continue;
+        }
+        if (look == FOUND) code = describe(sub, sub->position, out);
+        if (look == FOUND && code == SLIPRING_OK) code = filter_message(sub, word, out);
+        if (look == OVERTAKEN || code == SLIPRING_LAPPED) {
+            code = slr_read_resync(sub);
+            if (code) return code;
+            continue;
+        }
+        if (code != SLIPRING_EMPTY) break;
+        sub->position++;
+        sub->filtered++;
+        sub->progress_messages++;
+    }
+    if (sub->position != begun) slr_read_show_progress(sub);
+    return code;
+}
+
+/* The newest message that passes the filter, at or after position; those between are filtered away. */
+static int peek_newest(slipring_subscriber *sub, slipring_message *out) {
+    const struct slr_segment *s = sub->s;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        uint64_t newest = slr_observe(&s->ring->tail), word;
+        if (look_at_word(s, newest, &word) == FOUND) newest++; /* READY before one writer's tail */
+        if (newest - sub->position > s->slot_count) {
+            if ((int64_t)(newest - sub->position) < 0) return SLIPRING_EMPTY;
+            sub->position = newest - s->slot_count;
+        }
+        int code = SLIPRING_EMPTY;
+        for (uint64_t seq = newest; seq-- > sub->position && code == SLIPRING_EMPTY;) {
+            enum look look = look_at_word(s, seq, &word);
+            if (look == OVERTAKEN) code = SLIPRING_LAPPED;
+            if (look != FOUND) continue;
+            code = describe(sub, seq, out);
+            if (code == SLIPRING_OK) code = filter_message(sub, word, out);
+            if (code == SLIPRING_OK) sub->position = seq;
+        }
+        if (code != SLIPRING_LAPPED) return code;
+    }
+    return damaged("the newest message does not rest");
+}
+
+int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
+    sub->peeked = false;
+    int code = slr_read_check(sub);
+    if (code) return code;
+    if (sub->undecided_count) decide(sub);
+    code = sub->conflate ? peek_newest(sub, out) : peek_next(sub, out);
+    sub->peeked = code == SLIPRING_OK;
+    if (code == SLIPRING_OK) sub->peeked_size = slr_reserved(out->size, (uint64_t)out->type_size + out->sender_size);
+    if (code == SLIPRING_EMPTY) help_publishers(sub, true);
+    return code;
+}
+
+int slipring_subscriber_accept(slipring_subscriber *sub) {
+    if (!sub->peeked) return slr_fault(SLIPRING_BAD_ARGUMENT, "", "there is no peeked message to accept");
+    if (!intact(sub, sub->position)) {
+        sub->peeked = false;
+        if (sub->conflate) return SLIPRING_LAPPED;
+        int code = slr_read_resync(sub);
+        return code ? code : SLIPRING_LAPPED;
+    }
+    slr_read_advance(sub);
+    if (sub->conflate) slr_read_settle(sub, 256);
+    slr_read_show_progress(sub);
+    return SLIPRING_OK;
+}
+
+int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_sink sink, void *context, size_t *taken) {
+    slipring_message message;
+    int code = SLIPRING_OK;
+    size_t count = 0;
+    while (count < limit) {
+        code = slipring_subscriber_peek(sub, &message);
+        if (code || !sink(context, &message)) break;
+        if (!intact(sub, sub->position)) {
+            /* The sink holds one message too many; the caller drops what is beyond *taken and comes again. */
+            sub->peeked = false;
+            code = sub->conflate ? SLIPRING_OK : slr_read_resync(sub);
+            break;
+        }
+        slr_read_advance(sub);
+        count++;
+    }
+    sub->peeked = false;
+    *taken = count;
+    if (sub->conflate) slr_read_settle(sub, 256);
+    if (count) slr_read_show_progress(sub);
+    return count ? SLIPRING_OK : code;
+}
+
+/* A conflating reader jumps ahead in O(1) and counts what it passed over afterwards, at most `limit` slots at a time;
+ * every message in [start, settled) that it did not receive was filtered away. */
+void slr_read_settle(slipring_subscriber *sub, uint64_t limit) {
+    const struct slr_segment *s = sub->s;
+    for (; limit && sub->settled < sub->position; limit--) {
+        uint64_t word, oldest, abandoned;
+        enum look look = look_at(s, sub->settled, &word);
+        if (look == OPEN_CLAIM || look == NOTHING || look == DAMAGED) break;
+        if (look == OVERTAKEN || slr_peek(&s->ring->oldest) > sub->settled) {
+            if (!slr_read_oldest(s, &oldest, &abandoned)) break;
+            if ((int64_t)(oldest - sub->settled) <= 0 || oldest > sub->position) break;
+            sub->settled_messages += oldest - sub->settled - (abandoned - sub->abandoned);
+            sub->settled = oldest;
+            sub->abandoned = abandoned;
+            continue;
+        }
+        if (look == ABANDONED)
+            sub->abandoned++;
+        else
+            sub->settled_messages++;
+        sub->settled++;
+    }
+    if (sub->settled_messages > sub->received) sub->filtered = sub->settled_messages - sub->received;
+}
+
+bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim) {
+    const struct slr_segment *s = sub->s;
+    uint64_t word;
+    /* Sequentially consistent: the second half of announcing oneself as a sleeper; partner: wake_readers. */
+    slr_fence_full();
+    enum look look = look_at_word(s, sub->position, &word);
+    *behind_claim = look == OPEN_CLAIM;
+    return look != OPEN_CLAIM && look != NOTHING;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reclaim: making room for the next message.
+ *
+ * Two limits only grow, both by compare-and-swap, so a reclaimer may die between any two steps and the next one
+ * goes on from there:
+ *
+ *   oldest  the lowest sequence that may be read without a hold. It is moved first, in strides of a sixteenth of the
+ *           ring (readers validate against it, and a stride keeps its line in their cache), never past a reliable
+ *           reader or cursor, and never past a claim whose owner may still commit it.
+ *   freed   the lowest sequence whose memory may not be reused. It follows oldest only after a full fence and a look
+ *           at *all* holds: a reader publishes its hold, fences, and checks oldest, so either we see the hold or the
+ *           reader sees the new oldest. Claims test freed, never oldest.
+ *
+ * passed[b % slots] = b + (abandoned sequences below b), stored before oldest becomes b. A reader that was lapped
+ * thereby knows exactly how many *messages* it lost, not only how many sequences. The value is determined by b
+ * (everything below is settled) and grows with b, so values never repeat and a stale reclaimer's compare-and-swap
+ * cannot harm.
+ */
+#include "fault.h"
+#include "clock.h"
+#include "peers.h"
+#include "points.h"
+#include "ring.h"
+
+static uint32_t clamp(uint32_t value, uint32_t most) { return value < most ? value : most; }
+
+/* The dead do not hold: freeing an entry is one compare-and-swap on exactly the state that was seen dead. A new
+ * owner has another incarnation. */
+static bool sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state) {
+    if (!slr_reader_dead(s, entry)) return false;
+    slr_swap_if(&s->reader[entry].state, state, (state & ~SLR_KIND_MASK) + SLR_INCARNATION);
+    return true;
+}
+
+static bool expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state) {
+    struct slr_cursor *c = &s->cursor[entry];
+    int64_t life = slr_peek(&c->expires_ns);
+    if (life <= 0 || slr_clock_realtime_ns() - slr_peek(&c->touched_ns) < life) return false;
+    if (slr_cursor_attached(s, entry)) return false;
+    slr_swap_if(&c->state, state, (state & ~SLR_KIND_MASK) + SLR_INCARNATION);
+    return true;
+}
+
+/* The lowest sequence below limit that somebody keeps from being passed (reliable_only) or reused. With check_lives
+ * (it costs a system call for each) the holds of the dead and expired are lifted. */
+static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, bool check_lives, uint64_t limit) {
+    uint32_t readers = clamp(slr_observe(&s->readers->high_reader), s->reader_count);
+    for (uint32_t e = 0; e < readers; e++) {
+        uint64_t state = slr_observe(&s->reader[e].state);
+        if (slr_kind_is(state, SLR_KIND_FREE)) continue;
+        if (reliable_only && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
+        /* Acquire: its copy of what it passed is done before we let that be reused. */
+        uint64_t hold = slr_observe(&s->reader[e].hold);
+        if (hold >= limit || (check_lives && sweep_reader(s, e, state))) continue;
+        limit = hold;
+    }
+    if (s->delivery != SLR_RELIABLE) return limit;
+    uint32_t cursors = clamp(slr_observe(&s->readers->high_cursor), s->cursor_count);
+    for (uint32_t e = 0; e < cursors; e++) {
+        uint64_t state = slr_observe(&s->cursor[e].state);
+        if (!slr_kind_is(state, SLR_KIND_CURSOR)) continue;
+        uint64_t hold = slr_observe(&s->cursor[e].position);
+        if (hold >= limit || (check_lives && expire_cursor(s, e, state))) continue;
+        limit = hold;
+    }
+    return limit;
+}
+
+/* Settled: committed, or abandoned because its owner is proven dead. */
+static bool settle(const struct slr_segment *s, uint32_t self, struct slr_slot *slot, uint64_t word, bool *gone) {
+    *gone = slr_word_state(word) == SLR_GONE;
+    if (slr_word_state(word) != SLR_CLAIMED) return true;
+    uint32_t owner = slr_word_writer(word);
+    if (owner == self || !slr_writer_dead(s, owner)) return false;
+    /* The word names one claim for ever, so this cannot hit a claim of the entry's next owner. */
+    *gone = slr_swap_if(&slot->word, word, slr_word(SLR_GONE, owner, slr_word_lap(word)));
+    SLR_POINT("reclaim.abandoned");
+    return *gone;
+}
+
+struct walk {
+    uint64_t to, abandoned;
+    bool stale;
+};
+
+static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint64_t from, uint64_t limit,
+                                uint64_t goal_seq, uint64_t goal_position) {
+    struct walk w = {.to = from};
+    while (w.to < limit && w.to - from < s->slot_count / 2) {
+        if (w.to >= goal_seq && (int64_t)(slr_start_of(s, w.to) - goal_position) >= 0) break;
+        struct slr_slot *slot = slr_slot_of(s, w.to);
+        uint64_t word = slr_observe(&slot->word);
+        bool gone;
+        if (slr_word_lap(word) != slr_lap(s, w.to)) {
+            w.stale = true;
+            break;
+        }
+        if (!settle(s, self, slot, word, &gone)) break;
+        w.abandoned += gone;
+        w.to++;
+    }
+    return w;
+}
+
+/* Stores passed for boundary `to`; false if oldest has moved meanwhile. */
+static bool record_passed(const struct slr_segment *s, uint64_t from, const struct walk *w) {
+    uint64_t value = slr_peek(&s->passed[from & s->slot_mask]) + (w->to - from) + w->abandoned;
+    _Atomic uint64_t *place = &s->passed[w->to & s->slot_mask];
+    for (;;) {
+        uint64_t old = slr_observe(place);
+        if (slr_observe(&s->ring->oldest) != from) return false;
+        if (old == value || slr_swap_if(place, old, value)) return true;
+    }
+}
+
+static void advance_freed(const struct slr_segment *s, bool check_lives) {
+    /* Partner: the fence between publishing a hold and checking oldest (read.c, hold.c). */
+    slr_fence_full();
+    uint64_t limit = lowest_hold(s, false, check_lives, slr_observe(&s->ring->oldest));
+    uint64_t freed = slr_observe(&s->ring->freed);
+    SLR_POINT("reclaim.before_freed");
+    while (freed < limit && !slr_swap_if(&s->ring->freed, freed, limit)) freed = slr_observe(&s->ring->freed);
+}
+
+static bool has_room(const struct slr_segment *s, const struct slr_need *need) {
+    uint64_t freed = slr_observe(&s->ring->freed);
+    return slr_room(s, need->seq, need->start, need->size, freed, slr_start_of(s, freed));
+}
+
+/* One round; SLIPRING_FULL if nothing moved. */
+static int reclaim_round(const struct slr_segment *s, uint32_t self, const struct slr_need *need, bool check_lives) {
+    uint64_t oldest = slr_observe(&s->ring->oldest);
+    uint64_t least_seq = need->seq + 2 > s->slot_count ? need->seq + 2 - s->slot_count : 0;
+    uint64_t least_position = need->start + need->size - s->capacity; /* may be "negative" */
+    uint64_t limit = need->seq;
+    if (s->delivery == SLR_RELIABLE) limit = lowest_hold(s, true, check_lives, limit);
+    struct walk w = walk_settled(s, self, oldest, limit, least_seq + s->slot_count / 16,
+                                 least_position + s->capacity / 16);
+    if (!w.stale && w.to > oldest && record_passed(s, oldest, &w)) {
+        SLR_POINT("reclaim.before_oldest");
+        slr_swap_if(&s->ring->oldest, oldest, w.to);
+    }
+    SLR_POINT("reclaim.after_oldest");
+    advance_freed(s, check_lives);
+    if (has_room(s, need) || slr_observe(&s->ring->oldest) != oldest) return SLIPRING_OK;
+    if (slr_observe(&s->ring->tail) != need->seq) return SLIPRING_OK; /* overtaken: look again */
+    return w.stale ? SLIPRING_CORRUPT : SLIPRING_FULL;
+}
+
+int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_need *need) {
+    int code = reclaim_round(s, self, need, false);
+    if (code == SLIPRING_FULL) code = reclaim_round(s, self, need, true);
+    if (code == SLIPRING_CORRUPT)
+        return slr_fault(code, "topic", "a slot does not carry its sequence: the topic is damaged, remove it");
+    if (code == SLIPRING_FULL)
+        return slr_fault(code, "timeout",
+                         "the ring is full: a reader, a held message or a claim is in the way; wait longer (timeout=) "
+                         "or make the topic larger (capacity=, slots=)");
+    return code;
+}
+
+void slr_abandon_claims(const struct slr_segment *s, uint32_t entry) {
+    uint64_t tail = slr_observe(&s->ring->tail);
+    uint64_t seq = slr_observe(&s->ring->freed);
+    if (tail - seq > s->slot_count) seq = tail - s->slot_count;
+    /* The slot at tail too: claimed, perhaps, but not yet counted. */
+    for (; seq != tail + 1; seq++) {
+        struct slr_slot *slot = slr_slot_of(s, seq);
+        uint64_t word = slr_observe(&slot->word);
+        if (slr_word_state(word) != SLR_CLAIMED || slr_word_writer(word) != entry) continue;
+        if (slr_word_lap(word) != slr_lap(s, seq)) continue;
+        slr_swap_if(&slot->word, word, slr_word(SLR_GONE, entry, slr_word_lap(word)));
+        SLR_POINT("abandon.marked");
+    }
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening and mapping. The header is read once into private memory and checked against the size of the file;
+ * from then on only the private copy is used, so nothing anybody writes into the file can lead an access out of
+ * the mapping.
+ */
+#include "segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "boot.h"
+#include "fault.h"
+#include "geometry.h"
+#include "peers.h"
+
+#define POPULATE_UP_TO (UINT64_C(256) << 20) /* larger mappings fault in as they are used */
+
+int slipring_check_name(const char *argument, const char *name) {
+    size_t size = strlen(name);
+    if (size == 0 || size > SLIPRING_MAX_NAME)
+        return slr_fault(SLIPRING_BAD_ARGUMENT, argument, "%s must have 1 to %d characters, not %zu", argument,
+                         SLIPRING_MAX_NAME, size);
+    for (size_t i = 0; i < size; i++) {
+        char c = name[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        if (!letter && (i == 0 || (c != '-' && c != '.')))
+            return slr_fault(SLIPRING_BAD_ARGUMENT, argument,
+                             "%s may have letters, digits, '_', '-' and '.', and starts with neither '-' nor '.': '%s'",
+                             argument, name);
+    }
+    return SLIPRING_OK;
+}
+
+uint64_t slr_segment_cursor_offset(const struct slr_segment *s, uint32_t entry) {
+    return SLR_PAGE + (uint64_t)s->reader_count * SLR_READER_SIZE + (uint64_t)entry * SLR_CURSOR_SIZE;
+}
+
+static int open_file(int directory, const char *topic, const char *suffix, int flags) {
+    char file[SLIPRING_MAX_NAME + 16];
+    snprintf(file, sizeof file, "%s.%s", topic, suffix);
+    return openat(directory, file, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+}
+
+static int open_fault(const char *topic, const char *suffix) {
+    if (errno == ELOOP || errno == ENXIO || errno == EISDIR)
+        return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' is not a topic's file (a link, directory or device)",
+                         topic, suffix);
+    if (errno == ENOENT) return slr_fault(SLIPRING_NOT_FOUND, "topic", "there is no topic '%s' on this bus", topic);
+    return slr_fault_errno("cannot open '%s.%s'", topic, suffix);
+}
+
+static int not_ours(const char *topic, const char *suffix, const char *why) {
+    return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' %s", topic, suffix, why);
+}
+
+static int read_header(int fd, const char *topic, const char *suffix, void *header, size_t size, uint64_t *file_size) {
+    struct stat status;
+    if (fstat(fd, &status)) return slr_fault_errno("cannot inspect '%s.%s'", topic, suffix);
+    if (!S_ISREG(status.st_mode)) return not_ours(topic, suffix, "is not a regular file");
+    *file_size = (uint64_t)status.st_size;
+    if (*file_size < SLR_PAGE || pread(fd, header, size, 0) != (ssize_t)size)
+        return not_ours(topic, suffix, "is too short to be a topic's file");
+    return SLIPRING_OK;
+}
+
+static int check_signature(const char *topic, const char *suffix, bool magic, uint32_t version, uint64_t hash) {
+    if (!magic) return not_ours(topic, suffix, "is not a Slipring file");
+    if (version != SLR_LAYOUT_VERSION)
+        return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' has layout version %u, this build knows %u", topic,
+                         suffix, version, SLR_LAYOUT_VERSION);
+    if (hash != slr_layout_hash()) return not_ours(topic, suffix, "was made by a build with another memory layout");
+    return SLIPRING_OK;
+}
+
+static int corrupt(const char *topic, const char *suffix, const char *what) {
+    return slr_fault(SLIPRING_CORRUPT, "topic", "'%s.%s' is damaged: %s; remove the topic to start afresh", topic,
+                     suffix, what);
+}
+
+static int check_ring(const char *topic, const struct slr_ring_header *h, uint64_t file_size, struct slr_geometry *g) {
+    int code = check_signature(topic, "ring", h->magic == SLR_RING_MAGIC, h->version, h->layout_hash);
+    if (code) return code;
+    *g = (struct slr_geometry){.capacity = h->capacity,
+                               .slot_count = h->slot_count,
+                               .writer_count = h->writer_count,
+                               .reader_count = h->reader_count,
+                               .cursor_count = h->cursor_count};
+    if (!slr_geometry_place(g) || h->page_size != SLR_PAGE || h->file_size != g->ring_size ||
+        h->writers_offset != g->writers_offset || h->slots_offset != g->slots_offset ||
+        h->passed_offset != g->passed_offset || h->payload_offset != g->payload_offset)
+        return corrupt(topic, "ring", "its header contradicts itself");
+    if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE) return corrupt(topic, "ring", "unknown settings");
+    if (file_size != g->ring_size) return corrupt(topic, "ring", "it was truncated or extended");
+    uint8_t boot_id[16];
+    slr_boot_id(boot_id);
+    if (memcmp(boot_id, h->boot_id, sizeof boot_id) != 0)
+        return corrupt(topic, "ring", "it was written before this machine's last start");
+    return SLIPRING_OK;
+}
+
+static int check_readers(const char *topic, const struct slr_readers_header *h, uint64_t file_size,
+                         const struct slr_geometry *g) {
+    int code = check_signature(topic, "readers", h->magic == SLR_READERS_MAGIC, h->version, h->layout_hash);
+    if (code) return code;
+    if (h->page_size != SLR_PAGE || h->reader_count != g->reader_count || h->cursor_count != g->cursor_count ||
+        h->readers_offset != g->readers_offset || h->cursors_offset != g->cursors_offset ||
+        h->file_size != g->readers_size)
+        return corrupt(topic, "readers", "its header contradicts itself or the ring");
+    if (file_size != g->readers_size) return corrupt(topic, "readers", "it was truncated or extended");
+    return SLIPRING_OK;
+}
+
+/* The file, and its payload once more behind it. */
+static int map_ring(struct slr_segment *s, const struct slr_geometry *g) {
+    int protection = s->ring_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    int flags = MAP_SHARED | MAP_FIXED | (g->ring_size <= POPULATE_UP_TO ? MAP_POPULATE : 0);
+    s->ring_span = g->ring_size + g->capacity;
+    uint8_t *base = mmap(NULL, s->ring_span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) {
+        s->ring_span = 0;
+        return slr_fault_errno("cannot reserve address space for the ring");
+    }
+    s->ring = (struct slr_ring_header *)base;
+    if (mmap(base, g->ring_size, protection, flags, s->ring_fd, 0) == MAP_FAILED ||
+        mmap(base + g->ring_size, g->capacity, protection, flags, s->ring_fd, (off_t)g->payload_offset) == MAP_FAILED)
+        return slr_fault_errno("cannot map the ring");
+    s->writer = (struct slr_writer *)(base + g->writers_offset);
+    s->slot = (struct slr_slot *)(base + g->slots_offset);
+    s->passed = (_Atomic uint64_t *)(base + g->passed_offset);
+    s->payload = base + g->payload_offset;
+    return SLIPRING_OK;
+}
+
+static int map_readers(struct slr_segment *s, const struct slr_geometry *g) {
+    int protection = s->readers_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    uint8_t *base = mmap(NULL, g->readers_size, protection, MAP_SHARED | MAP_POPULATE, s->readers_fd, 0);
+    if (base == MAP_FAILED) return slr_fault_errno("cannot map the reader table");
+    s->readers_span = g->readers_size;
+    s->readers = (struct slr_readers_header *)base;
+    s->reader = (struct slr_reader *)(base + g->readers_offset);
+    s->cursor = (struct slr_cursor *)(base + g->cursors_offset);
+    return SLIPRING_OK;
+}
+
+static int open_files(struct slr_segment *s, int directory, const char *topic, enum slr_access access) {
+    s->ring_writable = access == SLR_PUBLISH;
+    s->ring_fd = open_file(directory, topic, "ring", s->ring_writable ? O_RDWR : O_RDONLY);
+    if (s->ring_fd < 0) return open_fault(topic, "ring");
+    s->readers_writable = true;
+    s->readers_fd = open_file(directory, topic, "readers", O_RDWR);
+    if (s->readers_fd < 0 && errno == EACCES && access != SLR_PUBLISH) {
+        s->readers_writable = false; /* may only look: no table entry, no wake-ups */
+        s->readers_fd = open_file(directory, topic, "readers", O_RDONLY);
+    }
+    return s->readers_fd < 0 ? open_fault(topic, "readers") : SLIPRING_OK;
+}
+
+static int check_and_map(struct slr_segment *s, const char *topic) {
+    struct slr_ring_header ring;
+    struct slr_readers_header readers;
+    struct slr_geometry g;
+    uint64_t ring_size, readers_size;
+    int code = read_header(s->ring_fd, topic, "ring", &ring, sizeof ring, &ring_size);
+    if (!code) code = check_ring(topic, &ring, ring_size, &g);
+    if (!code) code = read_header(s->readers_fd, topic, "readers", &readers, sizeof readers, &readers_size);
+    if (!code) code = check_readers(topic, &readers, readers_size, &g);
+    if (code) return code;
+    if (ring.generation != readers.generation)
+        return corrupt(topic, "readers", "it belongs to another topic of that name");
+    s->generation = ring.generation;
+    s->slot_count = g.slot_count;
+    s->slot_mask = g.slot_count - 1;
+    s->slot_shift = (uint32_t)__builtin_ctzll(g.slot_count);
+    s->capacity = g.capacity;
+    s->payload_mask = g.capacity - 1;
+    s->writer_count = g.writer_count;
+    s->reader_count = g.reader_count;
+    s->cursor_count = g.cursor_count;
+    s->delivery = (int)ring.delivery;
+    s->writers = (int)ring.writers;
+    code = map_ring(s, &g);
+    return code ? code : map_readers(s, &g);
+}
+
+static int open_once(int directory, const char *topic, enum slr_access access, struct slr_segment **out) {
+    struct slr_segment *s = calloc(1, sizeof *s);
+    if (!s) return slr_fault_errno("cannot open topic '%s'", topic);
+    s->ring_fd = s->readers_fd = -1;
+    slr_fork_defer();
+    slr_fork_watch(s);
+    int code = open_files(s, directory, topic, access);
+    slr_fork_allow();
+    if (!code) code = check_and_map(s, topic);
+    if (code)
+        slr_segment_close(s);
+    else
+        *out = s;
+    return code;
+}
+
+int slr_segment_open(const char *bus, const char *topic, enum slr_access access, struct slr_segment **out) {
+    int code = slipring_check_name("topic", topic);
+    if (code) return code;
+    int directory = open(bus, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) return slr_fault_errno("cannot open the bus directory '%s'", bus);
+    /* Removed and made anew between opening the one file and the other: look again. */
+    for (int attempt = 0; attempt < 4; attempt++) {
+        code = open_once(directory, topic, access, out);
+        if (code != SLIPRING_CORRUPT && code != SLIPRING_NOT_FOUND) break;
+    }
+    close(directory);
+    return code;
+}
+
+void slr_segment_close(struct slr_segment *s) {
+    slr_fork_unwatch(s);
+    if (s->ring_span) munmap(s->ring, s->ring_span);
+    if (s->readers_span) munmap(s->readers, s->readers_span);
+    if (s->ring_fd >= 0) close(s->ring_fd);
+    if (s->readers_fd >= 0) close(s->readers_fd);
+    free(s);
+}
+
+int slr_segment_check(const struct slr_segment *s) {
+    if (s->fork_generation != slr_fork_generation())
+        return slr_fault(SLIPRING_FORKED, "", "this handle was opened before fork(): open a new one in the child");
+    if (slr_peek(&s->ring->removed)) return slr_fault(SLIPRING_TOPIC_GONE, "topic", "the topic was removed");
+    return SLIPRING_OK;
+}
+
+int slr_segment_check_file(const struct slr_segment *s) {
+    struct stat status;
+    int code = slr_segment_check(s);
+    if (code) return code;
+    if (fstat(s->ring_fd, &status) == 0 && status.st_nlink == 0)
+        return slr_fault(SLIPRING_TOPIC_GONE, "topic", "the topic's file was deleted");
+    return SLIPRING_OK;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A topic's two files, mapped into this process, with a private copy of their geometry.
+ */
+#ifndef SLR_SEGMENT_H
+#define SLR_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "atomics.h"
+#include "layout.h"
+#include "slipring.h"
+
+enum slr_access { SLR_PUBLISH, SLR_SUBSCRIBE, SLR_LOOK };
+
+struct slr_segment {
+    /* Checked once against the size of the mapping, then only these copies are used. */
+    uint64_t generation, slot_count, slot_mask, capacity, payload_mask;
+    uint32_t slot_shift, writer_count, reader_count, cursor_count;
+    int delivery, writers;
+    bool ring_writable, readers_writable;
+
+    struct slr_ring_header *ring;
+    struct slr_writer *writer;
+    struct slr_slot *slot;
+    _Atomic uint64_t *passed;
+    uint8_t *payload; /* mapped twice in a row: any message is contiguous */
+    struct slr_readers_header *readers;
+    struct slr_reader *reader;
+    struct slr_cursor *cursor;
+
+    int ring_fd, readers_fd; /* -1 in a forked child */
+    size_t ring_span, readers_span;
+    uint64_t fork_generation;
+    struct slr_segment *next, **link; /* all segments of the process, for fork */
+};
+
+int slr_segment_open(const char *bus, const char *topic, enum slr_access access, struct slr_segment **out);
+/* The same, creating the topic when missing; settings (or NULL) must match what is found. */
+int slr_segment_open_or_create(const char *bus, const char *topic, const slipring_settings *settings,
+                               struct slr_segment **out);
+void slr_segment_close(struct slr_segment *segment);
+
+/* SLIPRING_OK, FORKED or TOPIC_GONE (removed through the bus: cheap, no system call). */
+int slr_segment_check(const struct slr_segment *segment);
+/* The same, and asks the file system whether the file still has a name. */
+int slr_segment_check_file(const struct slr_segment *segment);
+
+static inline uint64_t slr_segment_writer_offset(uint32_t entry) {
+    return SLR_PAGE + (uint64_t)entry * SLR_WRITER_SIZE;
+}
+static inline uint64_t slr_segment_reader_offset(uint32_t entry) {
+    return SLR_PAGE + (uint64_t)entry * SLR_READER_SIZE;
+}
+uint64_t slr_segment_cursor_offset(const struct slr_segment *segment, uint32_t entry);
+
+#endif

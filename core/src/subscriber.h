@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A subscriber as its own files see it: subscriber.c (life), read.c (reading), hold.c (views), filter.c, cursor.c,
+ * waiting.c.
+ */
+#ifndef SLR_SUBSCRIBER_H
+#define SLR_SUBSCRIBER_H
+
+#include "ring.h"
+
+#define SLR_MAX_VIEWS 256
+#define SLR_MAX_UNDECIDED 16
+
+struct slr_filter;
+
+struct slipring_subscriber {
+    struct slr_segment *s;
+    struct slr_reader *self; /* NULL: no entry in the table */
+    int entry, cursor;       /* -1: none */
+    bool conflate;
+    bool safe; /* a hold keeps everything from position on: no copy can be overwritten */
+
+    uint64_t position;  /* next sequence to look at */
+    uint64_t abandoned; /* sequences below position that never became messages */
+    uint64_t received, lost, filtered;
+
+    bool peeked; /* a message was shown and not yet accepted */
+    uint64_t peeked_size;
+
+    /* Claims below the place where we joined that were open then: if they end abandoned, reclaimers will count them
+     * and we must too. */
+    uint64_t undecided[SLR_MAX_UNDECIDED];
+    int undecided_count;
+
+    /* Conflating readers settle their accounts behind their position (read.c). */
+    uint64_t settled, settled_messages;
+
+    uint64_t held[SLR_MAX_VIEWS]; /* sequences of open views */
+    int held_count;
+
+    uint64_t progress_messages, progress_bytes; /* since publishers were last considered */
+    struct slr_filter *filter;
+    _Atomic uint64_t interrupted;
+};
+
+/* start.c */
+int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq);
+
+/* read.c */
+/* oldest and the number of abandoned sequences below it, as of one moment; false: contents are damaged. */
+bool slr_read_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned);
+bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim);
+int slr_read_check(slipring_subscriber *sub);
+/* Position moved by one past a message of peeked_size. */
+void slr_read_advance(slipring_subscriber *sub);
+void slr_read_show_progress(slipring_subscriber *sub);
+void slr_read_settle(slipring_subscriber *sub, uint64_t limit);
+int slr_read_resync(slipring_subscriber *sub);
+
+/* hold.c */
+uint64_t slr_hold_lowest(const slipring_subscriber *sub);
+void slr_hold_publish(slipring_subscriber *sub);
+
+/* filter.c */
+int slr_filter_copy(const slipring_filter *from, struct slr_filter **out);
+void slr_filter_free(struct slr_filter *filter);
+bool slr_filter_passes(const struct slr_filter *filter, uint32_t writer, uint64_t seq, const char *type, size_t type_size,
+                       const char *sender, size_t sender_size);
+
+/* cursor.c: attaches to the named cursor, new or not; its place in *position. */
+int slr_cursor_attach(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position);
+void slr_cursor_begin(slipring_subscriber *sub, const char *name, int64_t expires_ns, uint64_t position);
+void slr_cursor_touch(slipring_subscriber *sub);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "points.h"
+#include "slipring.h"
+
+uint32_t slr_sleep_announce(_Atomic uint32_t *word) {
+    return slr_set_bits32(word, SLR_WAKE_SLEEPING) | SLR_WAKE_SLEEPING;
+}
+
+int slr_sleep(_Atomic uint32_t *word, uint32_t value, int64_t deadline_ns) {
+    struct timespec until = {.tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000};
+    struct timespec *limit = deadline_ns == SLIPRING_FOREVER ? NULL : &until;
+    SLR_POINT("sleep");
+    if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value, limit, NULL, FUTEX_BITSET_MATCH_ANY) == 0) return 0;
+    return errno == EAGAIN ? 0 : errno;
+}
+
+void slr_wake_all(_Atomic uint32_t *word) {
+    uint32_t value = slr_peek(word);
+    while (!slr_swap_if32(word, value, (value + 2) & ~SLR_WAKE_SLEEPING)) value = slr_peek(word);
+    SLR_POINT("wake.before_call");
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+int64_t slipring_deadline(double timeout_s) {
+    if (!(timeout_s >= 0) || timeout_s > 9e8) return SLIPRING_FOREVER;
+    return timeout_s == 0 ? SLIPRING_NOW : slr_clock_monotonic_ns() + (int64_t)(timeout_s * 1e9);
+}

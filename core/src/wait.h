@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sleeping and waking through a futex word in shared memory: {count of wakes, somebody sleeps}.
+ */
+#ifndef SLR_WAIT_H
+#define SLR_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "atomics.h"
+#include "layout.h"
+
+#define SLR_SPIN_NS 20000 /* about half of what a sleep and a wake cost */
+
+/* Announces a sleeper; the value to sleep on. */
+uint32_t slr_sleep_announce(_Atomic uint32_t *word);
+/* Until the word changes or the time comes: 0 (woken, perhaps for nothing), ETIMEDOUT or EINTR. */
+int slr_sleep(_Atomic uint32_t *word, uint32_t value, int64_t deadline_ns);
+void slr_wake_all(_Atomic uint32_t *word);
+
+static inline bool slr_somebody_sleeps(_Atomic uint32_t *word) { return slr_peek(word) & SLR_WAKE_SLEEPING; }
+/* One system call for each time somebody fell asleep; none when nobody did. The first waker clears the flag, so a
+ * sleeper that was killed costs one call, once. */
+static inline void slr_wake_sleepers(_Atomic uint32_t *word) {
+    if (slr_somebody_sleeps(word)) slr_wake_all(word);
+}
+
+#endif

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slipring: a shared-memory message bus for the processes of one host.
+
+A map of the package:
+
+    slipring.Bus            a directory of topics; makes everything else
+    slipring.Publisher      bus.publisher(): send, send_many, loan
+    slipring.Subscriber     bus.subscriber(): recv, recv_many, recv_batch, view, iteration, asyncio
+    slipring.Member         bus.join(): both in one
+    slipring.Message        body, sender, type, seq, time_ns, topic
+    slipring.wait           on many subscribers
+    slipring.errors         every error, one class per cause
+    slipring.cli            the command line (extra "cli")
+
+    slipring._bus           the Python part of the above
+    slipring._native        the compiled part: one type per C type of the core
+"""
+
+from __future__ import annotations
+
+from ._bus.bus import Bus
+from ._bus.member import Member
+from ._bus.publisher import Publisher
+from ._bus.subscriber import Message, Subscriber
+from ._bus.waiting import wait
+from .errors import (
+    BadArgument,
+    Busy,
+    Closed,
+    Corrupt,
+    Denied,
+    ForkedHandle,
+    Full,
+    NoSpace,
+    PeerGone,
+    RemoteError,
+    SlipringError,
+    SystemFault,
+    Timeout,
+    TooLarge,
+    TooManyReaders,
+    TooManyWriters,
+    TopicExists,
+    TopicGone,
+    TopicNotFound,
+    WrongLayout,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BadArgument",
+    "Bus",
+    "Busy",
+    "Closed",
+    "Corrupt",
+    "Denied",
+    "ForkedHandle",
+    "Full",
+    "Member",
+    "Message",
+    "NoSpace",
+    "PeerGone",
+    "Publisher",
+    "RemoteError",
+    "SlipringError",
+    "Subscriber",
+    "SystemFault",
+    "Timeout",
+    "TooLarge",
+    "TooManyReaders",
+    "TooManyWriters",
+    "TopicExists",
+    "TopicGone",
+    "TopicNotFound",
+    "WrongLayout",
+    "wait",
+]
+
+wait.__module__ = "slipring"

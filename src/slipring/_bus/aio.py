@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""asyncio: one waiter thread per event loop sleeps for all subscribers that the loop's tasks wait on.
+
+A task that finds nothing registers (subscriber, future) and rings the thread's bell, so that the thread takes the
+subscriber into its next sleep. When a sleep ends, the futures of subscribers that have something are resolved in the
+loop, and each task tries again. The thread ends by itself when nobody waits for a while or its loop is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from slipring.errors import BadArgument, Closed, SlipringError
+
+from .native import _native
+
+if TYPE_CHECKING:
+    from .subscriber import Message, Subscriber
+
+_IDLE_S = 5.0  # an idle waiter thread ends after this long
+_waiters: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiter] = WeakKeyDictionary()
+
+
+class _Waiter:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._bell = _native.Bell()
+        self._futures: dict[Subscriber, list[asyncio.Future[None]]] = {}
+        self._thread: threading.Thread | None = None
+
+    def add(self, subscriber: Subscriber) -> asyncio.Future[None]:
+        future: asyncio.Future[None] = self._loop.create_future()
+        with self._lock:
+            self._futures.setdefault(subscriber, []).append(future)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="slipring-waiter", daemon=True)
+                self._thread.start()
+        self._bell.ring()
+        return future
+
+    def discard(self, subscriber: Subscriber, future: asyncio.Future[None]) -> None:
+        with self._lock:
+            waiting = self._futures.get(subscriber, [])
+            if future in waiting:
+                waiting.remove(future)
+            if not waiting:
+                self._futures.pop(subscriber, None)
+        self._bell.ring()
+
+    def _take(self, subscriber: Subscriber) -> list[asyncio.Future[None]]:
+        with self._lock:
+            return self._futures.pop(subscriber, [])
+
+    def _resolve(self, subscriber: Subscriber) -> None:
+        futures = self._take(subscriber)
+
+        def wake() -> None:
+            for future in futures:
+                if not future.done():
+                    future.set_result(None)
+
+        self._loop.call_soon_threadsafe(wake)
+
+    def _resolve_ready(self, subscribers: tuple[Subscriber, ...]) -> None:
+        for subscriber in subscribers:
+            try:
+                ready = subscriber._ready()
+            except SlipringError:
+                ready = True  # the task meets the same error when it tries again
+            if ready:
+                self._resolve(subscriber)
+
+    def _run(self) -> None:
+        try:
+            while not self._loop.is_closed():
+                rings = self._bell.rings()
+                with self._lock:
+                    subscribers = tuple(self._futures)
+                self._resolve_ready(subscribers)
+                with self._lock:
+                    subscribers = tuple(self._futures)
+                try:
+                    rung = _native.wait(subscribers, self._bell, rings, None if subscribers else _IDLE_S, 0.0)
+                except SlipringError:
+                    rung = True  # found again, and told, by _resolve_ready
+                with self._lock:
+                    if not rung and not self._futures:
+                        self._thread = None
+                        return
+        except RuntimeError:  # the loop was closed while a future was being resolved
+            with self._lock:
+                self._thread = None
+
+
+def _waiter() -> _Waiter:
+    loop = asyncio.get_running_loop()
+    waiter = _waiters.get(loop)
+    if waiter is None:
+        waiter = _waiters[loop] = _Waiter(loop)
+    return waiter
+
+
+async def receive(subscriber: Subscriber, timeout: float | None) -> Message | None:
+    """The next message, or None on expiry; cancelling loses nothing."""
+    if timeout is not None and (math.isnan(timeout) or timeout < 0):
+        raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
+    message = subscriber.recv(0)
+    if message is not None or timeout == 0:
+        return message
+    loop = asyncio.get_running_loop()
+    deadline = None if timeout is None or timeout > 9e8 else loop.time() + timeout
+    waiter = _waiter()
+    while True:
+        future = waiter.add(subscriber)
+        try:
+            left = None if deadline is None else deadline - loop.time()
+            await asyncio.wait_for(future, left)
+        except TimeoutError:
+            return subscriber.recv(0)
+        finally:
+            waiter.discard(subscriber, future)
+        message = subscriber.recv(0)
+        if message is not None:
+            return message
+
+
+class Messages:
+    """`async for message in subscriber`: until it is closed."""
+
+    def __init__(self, subscriber: Subscriber) -> None:
+        self._subscriber = subscriber
+
+    def __aiter__(self) -> Messages:
+        return self
+
+    async def __anext__(self) -> Message:
+        try:
+            message = await receive(self._subscriber, None)
+        except Closed:
+            raise StopAsyncIteration from None
+        if message is None:
+            raise StopAsyncIteration
+        return message

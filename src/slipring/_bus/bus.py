@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bus: a directory of topics, and the handles made from it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self, SupportsIndex
+
+from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
+
+from . import doctor, settings
+from .member import Member
+from .native import _native
+from .publisher import Publisher
+from .subscriber import Subscriber
+
+
+def default_root() -> str:
+    """$SLIPRING_ROOT, or a directory of the user's own in shared memory."""
+    return os.environ.get("SLIPRING_ROOT") or f"/dev/shm/slipring-{os.getuid()}"
+
+
+def _system_error(error: OSError, path: str) -> Denied | NoSpace | SystemFault:
+    number = error.errno or 0
+    cls = Denied if isinstance(error, PermissionError) else NoSpace if number == 28 else SystemFault
+    return cls(f"cannot use the bus directory '{path}': {error.strerror}", argument="root", errno=number)
+
+
+def _make_directory(root: str, path: str) -> None:
+    """The bus's directory: private, unless somebody made its root for others too."""
+    try:
+        os.makedirs(root, mode=0o700, exist_ok=True)
+        status = os.stat(root)
+        mode = stat.S_IMODE(status.st_mode)
+        shared = mode & 0o002 and not mode & stat.S_ISVTX
+        if shared:
+            raise Denied(f"root='{root}' may be written by everybody: use a directory of your own", argument="root")
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            return
+        os.chmod(path, (mode & 0o2777) if not mode & stat.S_ISVTX else 0o700)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise SystemFault(f"'{path}' is not a directory", argument="root", errno=error.errno or 0) from error
+    except Denied:
+        raise
+    except OSError as error:
+        raise _system_error(error, path) from error
+
+
+class Bus:
+    """A named set of topics on this host.
+
+    >>> bus = slipring.Bus("robot")
+    >>> pub = bus.publisher("imu", sender="gyro")
+    >>> sub = bus.subscriber("imu")
+    """
+
+    def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"name must be str, not {type(name).__name__}")
+        self._check_text("name", name)
+        self.name = name
+        self.root = os.path.abspath(os.fspath(root) if root is not None else default_root())
+        if "\0" in self.root:
+            raise BadArgument("root must not contain a NUL character", argument="root")
+        self.path = os.path.join(self.root, name)
+        self._handles: weakref.WeakSet[Publisher | Subscriber] = weakref.WeakSet()
+        self._closed = False
+        _make_directory(self.root, self.path)
+        if not Path(self.path).is_dir():
+            raise SystemFault(f"'{self.path}' is not a directory", argument="root", errno=20)
+
+    @staticmethod
+    def _check_text(argument: str, name: str) -> None:
+        if "\0" in name:
+            raise BadArgument(f"{argument} must not contain a NUL character", argument=argument)
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise BadArgument(f"{argument} is not valid text: {error.reason}", argument=argument) from None
+        _native.check_name(argument, name)
+
+    def _topic(self, topic: str) -> str:
+        if self._closed:
+            raise Closed("this bus is closed")
+        if not isinstance(topic, str):
+            raise TypeError(f"topic must be str, not {type(topic).__name__}")
+        self._check_text("topic", topic)
+        return topic
+
+    # Topics
+
+    def create(
+        self,
+        topic: str,
+        capacity: int | str | None = None,
+        slots: int | None = None,
+        delivery: str | None = None,
+        writers: str | None = None,
+        mode: int | None = None,
+        exist_ok: bool = True,
+        *,
+        max_readers: int | None = None,
+        max_writers: int | None = None,
+        max_cursors: int | None = None,
+    ) -> None:
+        """Create a topic. Defaults: "16MiB", lossy, many writers, 0o600. What is given must match a topic that
+        exists already; what is not given takes what is there."""
+        given = settings.topic_settings(
+            capacity=capacity,
+            slots=slots,
+            delivery=delivery,
+            writers=writers,
+            mode=mode,
+            max_readers=max_readers,
+            max_writers=max_writers,
+            max_cursors=max_cursors,
+        )
+        _native.topic_create(self.path, self._topic(topic), given, exist_ok)
+
+    def remove(self, topic: str, missing_ok: bool = False) -> None:
+        """Remove a topic; whoever uses it gets TopicGone."""
+        try:
+            _native.topic_remove(self.path, self._topic(topic))
+        except TopicNotFound:
+            if not missing_ok:
+                raise
+
+    def topics(self) -> list[str]:
+        """The names of the topics that exist, sorted."""
+        if self._closed:
+            raise Closed("this bus is closed")
+        try:
+            names = os.listdir(self.path)
+        except OSError as error:
+            raise _system_error(error, self.path) from error
+        return sorted(name.removesuffix(".ring") for name in names if name.endswith(".ring"))
+
+    def stats(self, topic: str) -> dict[str, Any]:
+        """Counters and tables of a topic, as they stand in shared memory."""
+        stats = _native.topic_stats(self.path, self._topic(topic))
+        now = time.time_ns()
+        for cursor in stats["cursors"]:
+            cursor["age_s"] = max(0.0, (now - cursor.pop("touched_ns")) / 1e9)
+            expires_ns = cursor.pop("expires_ns")
+            cursor["expires_s"] = expires_ns / 1e9 if expires_ns else None
+        return {"topic": topic, **stats}
+
+    def cursors(self, topic: str) -> list[dict[str, Any]]:
+        """The topic's cursors: name, position, lag, age_s, expires_s, attached."""
+        cursors: list[dict[str, Any]] = self.stats(topic)["cursors"]
+        return cursors
+
+    def drop_cursor(self, topic: str, name: str) -> None:
+        """End a cursor: what it kept may be reclaimed."""
+        self._check_text("cursor", name)
+        _native.cursor_drop(self.path, self._topic(topic), name)
+
+    def doctor(self, repair: bool = False) -> list[dict[str, str]]:
+        """What the dead left behind, and damaged topics; with repair, cleared."""
+        if self._closed:
+            raise Closed("this bus is closed")
+        return doctor.examine(self.path, self.topics(), repair)
+
+    # Handles
+
+    def publisher(self, topic: str, sender: str = "", **topic_settings: Any) -> Publisher:
+        """A publisher; creates the topic when missing, with settings as in `create`."""
+        if not isinstance(sender, str):
+            raise TypeError(f"sender must be str, not {type(sender).__name__}")
+        if "\0" in sender:
+            raise BadArgument("sender must not contain a NUL character", argument="sender")
+        given = settings.topic_settings(**topic_settings)
+        publisher = Publisher(self.path, self._topic(topic), sender, given)
+        self._handles.add(publisher)
+        return publisher
+
+    def subscriber(
+        self,
+        topic: str,
+        start: str | SupportsIndex = "new",
+        lossy: bool | None = None,
+        cursor: str | None = None,
+        conflate: bool = False,
+        types: Iterable[str] | None = None,
+        ignore_types: Iterable[str] = (),
+        ignore_senders: Iterable[str] = (),
+        *,
+        expires: float | None = None,
+    ) -> Subscriber:
+        """A subscriber; may come before its topic, and attaches when that appears."""
+        return self._subscribe(
+            topic, start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, None
+        )
+
+    def _subscribe(
+        self,
+        topic: str,
+        start: str | SupportsIndex,
+        lossy: bool | None,
+        cursor: str | None,
+        conflate: bool,
+        types: Iterable[str] | None,
+        ignore_types: Iterable[str],
+        ignore_senders: Iterable[str],
+        expires: float | None,
+        own: tuple[int, int] | None,
+    ) -> Subscriber:
+        if cursor is not None:
+            if not isinstance(cursor, str):
+                raise TypeError(f"cursor must be str, not {type(cursor).__name__}")
+            self._check_text("cursor", cursor)
+        elif expires is not None:
+            raise BadArgument("expires belongs to a cursor: give cursor= too", argument="expires")
+        arguments = (
+            *settings.start_place(start),
+            -1 if lossy is None else int(bool(lossy)),
+            bool(conflate),
+            cursor,
+            settings.expiry_ns(expires),
+            None if types is None else settings.texts("types", types),
+            settings.texts("ignore_types", ignore_types),
+            settings.texts("ignore_senders", ignore_senders),
+            own,
+        )
+        subscriber = Subscriber(self.path, self._topic(topic), arguments)
+        self._handles.add(subscriber)
+        return subscriber
+
+    def join(
+        self,
+        topic: str,
+        sender: str,
+        own: bool = False,
+        *,
+        start: str | SupportsIndex = "new",
+        lossy: bool | None = None,
+        types: Iterable[str] | None = None,
+        ignore_types: Iterable[str] = (),
+        ignore_senders: Iterable[str] = (),
+        **topic_settings: Any,
+    ) -> Member:
+        """Send and receive on one topic; reliable when this creates it."""
+        if topic not in self.topics():
+            topic_settings.setdefault("delivery", "reliable")
+        publisher = self.publisher(topic, sender, **topic_settings)
+        try:
+            entry = None if own else publisher._entry()
+            subscriber = self._subscribe(
+                topic, start, lossy, None, False, types, ignore_types, ignore_senders, None, entry
+            )
+        except BaseException:
+            publisher.close()
+            raise
+        return Member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
+
+    def close(self) -> None:
+        """Close every handle made from this bus; their waits end with Closed."""
+        self._closed = True
+        for handle in list(self._handles):
+            handle.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Bus {self.name!r} at {self.path}>"
+
+
+Bus.__module__ = "slipring"

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publisher: the compiled type, plus waiting for subscribers."""
+
+from __future__ import annotations
+
+import time
+from typing import Self
+
+from slipring.errors import BadArgument
+
+from .native import _native
+
+_LOOK_EVERY_S = 0.002
+
+
+class Publisher(_native.Publisher):
+    """Sends messages on a topic. Made by `Bus.publisher`."""
+
+    __slots__ = ("__weakref__",)
+
+    def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
+        """Wait until at least n subscribers are attached; False on expiry."""
+        if n < 0:
+            raise BadArgument(f"n={n} must be at least 0", argument="n")
+        if timeout is not None and not timeout >= 0:
+            raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self._subscribers() < n:
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOOK_EVERY_S)
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = " closed" if self.closed else ""
+        return f"<Publisher {self.topic!r} sender={self.sender!r}{state}>"
+
+
+Publisher.__module__ = "slipring"

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments as people write them, turned into what the core takes; bad ones named."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Iterable
+from typing import SupportsIndex
+
+from slipring.errors import BadArgument
+
+START_NEW, START_LAST, START_OLDEST, START_SEQ = range(4)
+_STARTS = {"new": START_NEW, "last": START_LAST, "oldest": START_OLDEST}
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+def size_bytes(argument: str, value: int | str) -> int:
+    """A number of bytes: 65536, "64KiB", "16MiB", "1 GB"."""
+    if isinstance(value, str):
+        match = _SIZE.fullmatch(value)
+        unit = _UNITS.get(match[2].upper()) if match else None
+        if match is None or unit is None:
+            raise BadArgument(f"{argument}={value!r} is not a size: write 65536 or \"16MiB\"", argument=argument)
+        value = math.ceil(float(match[1]) * unit)
+    return positive(argument, value)
+
+
+def positive(argument: str, value: SupportsIndex) -> int:
+    if isinstance(value, bool):
+        raise TypeError(f"{argument} must be an integer, not bool")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{argument} must be an integer, not {type(value).__name__}") from None
+    if not 0 < number < 2**63:
+        raise BadArgument(f"{argument}={number} must be at least 1 and below 2**63", argument=argument)
+    return number
+
+
+def choice(argument: str, value: str, choices: tuple[str, ...]) -> int:
+    if value not in choices:
+        words = " or ".join(f'"{word}"' for word in choices)
+        raise BadArgument(f"{argument}={value!r} must be {words}", argument=argument)
+    return choices.index(value)
+
+
+def file_mode(value: SupportsIndex) -> int:
+    number = operator.index(value)
+    if not 0 < number <= 0o777:
+        raise BadArgument(f"mode={number:#o} must be between 0o001 and 0o777", argument="mode")
+    return number
+
+
+def topic_settings(
+    *,
+    capacity: int | str | None = None,
+    slots: int | None = None,
+    delivery: str | None = None,
+    writers: str | None = None,
+    mode: int | None = None,
+    max_readers: int | None = None,
+    max_writers: int | None = None,
+    max_cursors: int | None = None,
+) -> dict[str, int]:
+    """Only what was given: the rest is the core's default, or whatever an existing topic has."""
+    given: dict[str, int] = {}
+    if capacity is not None:
+        given["capacity"] = size_bytes("capacity", capacity)
+    for name, number in (
+        ("slots", slots),
+        ("max_readers", max_readers),
+        ("max_writers", max_writers),
+        ("max_cursors", max_cursors),
+    ):
+        if number is not None:
+            given[name] = positive(name, number)
+    if delivery is not None:
+        given["delivery"] = choice("delivery", delivery, ("lossy", "reliable"))
+    if writers is not None:
+        given["writers"] = choice("writers", writers, ("many", "one"))
+    if mode is not None:
+        given["mode"] = file_mode(mode)
+    return given
+
+
+def start_place(start: str | SupportsIndex) -> tuple[int, int]:
+    """("new" | "last" | "oldest" | sequence) as the core's (start, sequence)."""
+    if isinstance(start, str):
+        if start not in _STARTS:
+            raise BadArgument(f'start={start!r} must be "new", "last", "oldest" or a sequence', argument="start")
+        return _STARTS[start], 0
+    try:
+        number = operator.index(start)
+    except TypeError:
+        raise TypeError(f"start must be str or a sequence (int), not {type(start).__name__}") from None
+    if not 0 <= number < 2**63:
+        raise BadArgument(f"start={number} must be a sequence: at least 0", argument="start")
+    return START_SEQ, number
+
+
+def texts(argument: str, values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{argument} must be a collection of str, not {type(values).__name__}")
+    result = tuple(values)
+    for value in result:
+        if not isinstance(value, str):
+            raise TypeError(f"{argument} must hold str, not {type(value).__name__}")
+    if len(result) > 64:
+        raise BadArgument(f"{argument} has {len(result)} entries, at most 64", argument=argument)
+    return result
+
+
+def expiry_ns(expires: float | None) -> int:
+    if expires is None:
+        return 0
+    if isinstance(expires, bool) or not isinstance(expires, (int, float)):
+        raise TypeError(f"expires must be None or a number of seconds, not {type(expires).__name__}")
+    if not 0 < expires < 9e9:
+        raise BadArgument(f"expires={expires} must be a positive number of seconds", argument="expires")
+    return max(1, int(expires * 1e9))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting on many subscribers at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from slipring.errors import BadArgument
+
+from .member import Member
+from .native import _native
+from .subscriber import Subscriber
+
+_SPIN_US = 20.0
+
+
+def wait(
+    subscribers: Iterable[Subscriber | Member], timeout: float | None = None
+) -> list[Subscriber | Member]:
+    """Those of the subscribers that have a message, waiting for the first; empty on expiry."""
+    waited = list(subscribers)
+    if not waited:
+        raise BadArgument("there is no subscriber to wait for", argument="subscribers")
+    if isinstance(timeout, (int, float)) and not timeout >= 0:
+        raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
+    natives = tuple(item.subscriber if isinstance(item, Member) else item for item in waited)
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while True:
+        ready = [item for item in waited if item._ready()]
+        if ready:
+            return ready
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            return []
+        _native.wait(natives, None, 0, left, _SPIN_US)

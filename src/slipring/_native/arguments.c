@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Arguments by hand: the general parser costs more than sending a message.
+ */
+#include "native.h"
+
+#include <math.h>
+#include <string.h>
+
+static PyObject *error_factory;
+
+PyObject *set_error_factory(PyObject *module, PyObject *factory) {
+    (void)module;
+    Py_XDECREF(error_factory);
+    Py_INCREF(factory);
+    error_factory = factory;
+    Py_RETURN_NONE;
+}
+
+static PyObject *raise_from(int code, const char *message, const char *argument, int system_errno, const char *found,
+                            const char *asked) {
+    PyObject *error = PyObject_CallFunction(error_factory, "ississ", code, message, argument, system_errno, found, asked);
+    if (!error) return NULL;
+    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_DECREF(error);
+    return NULL;
+}
+
+PyObject *raise_code(int code) {
+    const slipring_error *e = slipring_last_error();
+    return raise_from(code, e->message, e->argument, e->system_errno, e->found, e->asked);
+}
+
+PyObject *raise_closed(const char *what) {
+    char message[100];
+    PyOS_snprintf(message, sizeof message, "this %s is closed", what);
+    return raise_from(SLIPRING_CLOSED, message, "", 0, "", "");
+}
+
+bool timeout_parse(PyObject *value, struct timeout *out) {
+    *out = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
+    if (value == Py_None) return true;
+    if (!PyFloat_Check(value) && !PyLong_Check(value) && !PyIndex_Check(value)) {
+        PyObject *as_float = PyNumber_Float(value);
+        if (!as_float || PyUnicode_Check(value) || PyBytes_Check(value)) {
+            Py_XDECREF(as_float);
+            PyErr_SetString(PyExc_TypeError, "timeout must be None or a number of seconds");
+            return false;
+        }
+        Py_DECREF(as_float);
+    }
+    double seconds = PyFloat_AsDouble(value);
+    if (seconds == -1.0 && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return false;
+        PyErr_Clear(); /* an integer too large for a float */
+        PyObject *zero = PyLong_FromLong(0);
+        int negative = zero ? PyObject_RichCompareBool(value, zero, Py_LT) : -1;
+        Py_XDECREF(zero);
+        if (negative < 0) return false;
+        seconds = negative ? -1.0 : HUGE_VAL;
+    }
+    if (isnan(seconds) || seconds < 0) {
+        raise_from(SLIPRING_BAD_ARGUMENT, "timeout must be None or at least 0 seconds", "timeout", 0, "", "");
+        return false;
+    }
+    out->never_waits = seconds == 0;
+    out->seconds = seconds > 9e8 ? -1 : seconds;
+    return true;
+}
+
+int64_t timeout_deadline(struct timeout *t) {
+    if (t->seconds >= 0) {
+        t->deadline_ns = slipring_deadline(t->seconds);
+        t->seconds = -1;
+    }
+    return t->deadline_ns;
+}
+
+bool arguments_parse(const char *function, const char *const *names, size_t count, size_t required,
+                     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out) {
+    if ((size_t)nargs > count) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %zu arguments (%zd given)", function, count, nargs);
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < nargs; i++) out[i] = args[i];
+    Py_ssize_t keywords = kwnames ? PyTuple_Size(kwnames) : 0;
+    for (Py_ssize_t k = 0; k < keywords; k++) {
+        PyObject *name = PyTuple_GetItem(kwnames, k);
+        size_t i = 0;
+        while (i < count && PyUnicode_CompareWithASCIIString(name, names[i]) != 0) i++;
+        if (i == count || i < (size_t)nargs) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected or repeated argument '%U'", function, name);
+            return false;
+        }
+        out[i] = args[nargs + k];
+    }
+    for (size_t i = 0; i < required; i++)
+        if (!out[i]) {
+            PyErr_Format(PyExc_TypeError, "%s() missing argument '%s'", function, names[i]);
+            return false;
+        }
+    return true;
+}
+
+static bool copy_scattered(PyObject *object, struct body *out) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(object, &out->view, PyBUF_FULL_RO)) return false;
+    out->copy = PyBytes_FromStringAndSize(NULL, out->view.len);
+    int failed = !out->copy || PyBuffer_ToContiguous(PyBytes_AsString(out->copy), &out->view, out->view.len, 'C');
+    PyBuffer_Release(&out->view);
+    if (failed) {
+        Py_CLEAR(out->copy);
+        return false;
+    }
+    out->data = PyBytes_AsString(out->copy);
+    out->size = PyBytes_Size(out->copy);
+    return true;
+}
+
+bool body_get(PyObject *object, struct body *out) {
+    out->has_view = false;
+    out->copy = NULL;
+    if (PyBytes_CheckExact(object)) {
+        out->data = PyBytes_AsString(object);
+        out->size = PyBytes_Size(object);
+        return true;
+    }
+    if (PyUnicode_Check(object)) {
+        PyErr_SetString(PyExc_TypeError, "body must be bytes or another buffer, not str: encode it, as in text.encode()");
+        return false;
+    }
+    if (!PyObject_CheckBuffer(object)) {
+        PyErr_Format(PyExc_TypeError, "body must be bytes or another object with a buffer, not %R", Py_TYPE(object));
+        return false;
+    }
+    if (PyObject_GetBuffer(object, &out->view, PyBUF_SIMPLE)) return copy_scattered(object, out);
+    out->has_view = true;
+    out->data = out->view.buf;
+    out->size = out->view.len;
+    return true;
+}
+
+void body_release(struct body *body) {
+    if (body->has_view) PyBuffer_Release(&body->view);
+    Py_CLEAR(body->copy);
+}
+
+bool text_get(PyObject *object, const char *argument, const char **data, Py_ssize_t *size) {
+    *data = "";
+    *size = 0;
+    if (!object) return true;
+    if (!PyUnicode_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "%s must be str, not %R", argument, Py_TYPE(object));
+        return false;
+    }
+    *data = PyUnicode_AsUTF8AndSize(object, size);
+    return *data != NULL;
+}

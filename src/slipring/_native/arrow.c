@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * recv_batch: messages from the ring straight into Arrow buffers, in one pass, handed over through the Arrow C data
+ * interface (two PyCapsules); pyarrow is not needed to build this.
+ *
+ * Columns: topic, offset, timestamp, sender, type, value.
+ */
+#include "native.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS 6
+#define MOST_BYTES (INT64_C(1) << 30) /* offsets are 32 bits wide */
+
+struct ArrowSchema { /* as the Arrow project specifies it */
+    const char *format, *name, *metadata;
+    int64_t flags, n_children;
+    struct ArrowSchema **children, *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length, null_count, offset, n_buffers, n_children;
+    const void **buffers;
+    struct ArrowArray **children, *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+static const char *const column_names[COLUMNS] = {"topic", "offset", "timestamp", "sender", "type", "value"};
+static const char *const column_formats[COLUMNS] = {"u", "l", "tsu:UTC", "u", "u", "z"};
+enum { TOPIC, OFFSET, TIMESTAMP, SENDER, TYPE, VALUE };
+
+/* Columns being filled -------------------------------------------------------------------------------------- */
+
+struct bytes_column {
+    int32_t *ends; /* ends[0] = 0 */
+    char *data;
+    int64_t used, room;
+};
+
+struct batch {
+    int64_t rows, limit;
+    bool no_memory;
+    int64_t *offsets, *times;
+    struct bytes_column topic, sender, type, value;
+};
+
+static bool reserve(struct bytes_column *c, int64_t more) {
+    if (c->used + more <= c->room) return true;
+    int64_t room = c->room ? c->room : 4096;
+    while (room < c->used + more) room *= 2;
+    char *data = realloc(c->data, (size_t)room);
+    if (!data) return false;
+    c->data = data;
+    c->room = room;
+    return true;
+}
+
+static bool append(struct bytes_column *c, int64_t row, const void *shared, size_t size) {
+    if (!reserve(c, (int64_t)size + 8)) return false;
+    slipring_copy(c->data + c->used, shared, size);
+    c->used += (int64_t)size;
+    c->ends[row + 1] = (int32_t)c->used;
+    return true;
+}
+
+static bool append_meta(struct batch *b, const slipring_message *m) {
+    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
+    slipring_copy(meta, m->meta, (size_t)m->type_size + m->sender_size);
+    struct bytes_column *columns[2] = {&b->type, &b->sender};
+    size_t sizes[2] = {m->type_size, m->sender_size}, from = 0;
+    for (int i = 0; i < 2; i++) {
+        struct bytes_column *c = columns[i];
+        if (!reserve(c, (int64_t)sizes[i])) return false;
+        memcpy(c->data + c->used, meta + from, sizes[i]);
+        c->used += (int64_t)sizes[i];
+        c->ends[b->rows + 1] = (int32_t)c->used;
+        from += sizes[i];
+    }
+    return true;
+}
+
+static void rewind_column(struct bytes_column *c, int64_t rows) { c->used = c->ends[rows]; }
+
+/* The sink of slipring_subscriber_drain. */
+static bool take(void *context, const slipring_message *m) {
+    struct batch *b = context;
+    if (b->value.used + m->size > MOST_BYTES) return false;
+    b->no_memory = !append(&b->value, b->rows, m->body, m->size) || !append_meta(b, m);
+    if (b->no_memory) return false;
+    b->offsets[b->rows] = (int64_t)m->seq;
+    b->times[b->rows] = m->time_ns / 1000;
+    b->rows++;
+    return true;
+}
+
+static bool start_column(struct bytes_column *c, int64_t limit) {
+    c->ends = malloc((size_t)(limit + 1) * sizeof *c->ends);
+    if (!c->ends || !reserve(c, 1)) return false;
+    c->ends[0] = 0;
+    return true;
+}
+
+static bool batch_start(struct batch *b, int64_t limit) {
+    memset(b, 0, sizeof *b);
+    b->limit = limit;
+    b->offsets = malloc((size_t)(limit ? limit : 1) * sizeof *b->offsets);
+    b->times = malloc((size_t)(limit ? limit : 1) * sizeof *b->times);
+    return b->offsets && b->times && start_column(&b->topic, limit) && start_column(&b->sender, limit) &&
+           start_column(&b->type, limit) && start_column(&b->value, limit);
+}
+
+static void batch_free(struct batch *b) {
+    free(b->offsets);
+    free(b->times);
+    struct bytes_column *columns[4] = {&b->topic, &b->sender, &b->type, &b->value};
+    for (int i = 0; i < 4; i++) {
+        free(columns[i]->ends);
+        free(columns[i]->data);
+    }
+}
+
+static bool fill_topic(struct batch *b, const char *topic) {
+    int64_t size = (int64_t)strlen(topic);
+    if (!reserve(&b->topic, size * b->rows + 1)) return false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        memcpy(b->topic.data + b->topic.used, topic, (size_t)size);
+        b->topic.used += size;
+        b->topic.ends[row + 1] = (int32_t)b->topic.used;
+    }
+    return true;
+}
+
+/* Handing over ---------------------------------------------------------------------------------------------- */
+
+static void release_schema(struct ArrowSchema *schema) {
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        struct ArrowSchema *child = schema->children[i];
+        if (child && child->release) child->release(child);
+        free(child);
+    }
+    free(schema->children);
+    schema->release = NULL;
+}
+
+static void release_array(struct ArrowArray *array) {
+    for (int64_t i = 0; i < array->n_children; i++) {
+        struct ArrowArray *child = array->children[i];
+        if (child && child->release) child->release(child);
+        free(child);
+    }
+    free(array->children);
+    for (int64_t i = 0; i < array->n_buffers; i++) free((void *)(uintptr_t)array->buffers[i]);
+    free(array->buffers);
+    array->release = NULL;
+}
+
+static bool make_schema(struct ArrowSchema *schema) {
+    *schema = (struct ArrowSchema){.format = "+s", .name = "", .release = release_schema};
+    schema->children = calloc(COLUMNS, sizeof *schema->children);
+    if (!schema->children) return false;
+    for (; schema->n_children < COLUMNS; schema->n_children++) {
+        struct ArrowSchema *child = calloc(1, sizeof *child);
+        if (!child) return false;
+        child->format = column_formats[schema->n_children];
+        child->name = column_names[schema->n_children];
+        child->release = release_schema;
+        schema->children[schema->n_children] = child;
+    }
+    return true;
+}
+
+/* Takes the buffers over from *a (and *b, when given). */
+static struct ArrowArray *make_column(int64_t rows, void **a, void **b) {
+    struct ArrowArray *array = calloc(1, sizeof *array);
+    const void **buffers = calloc(3, sizeof *buffers);
+    if (!array || !buffers) {
+        free(array);
+        free(buffers);
+        return NULL;
+    }
+    buffers[1] = *a;
+    *a = NULL;
+    if (b) {
+        buffers[2] = *b;
+        *b = NULL;
+    }
+    *array = (struct ArrowArray){.length = rows, .n_buffers = b ? 3 : 2, .buffers = buffers, .release = release_array};
+    return array;
+}
+
+static bool make_array(struct ArrowArray *array, struct batch *b) {
+    *array = (struct ArrowArray){.length = b->rows, .n_buffers = 1, .release = release_array};
+    array->buffers = calloc(1, sizeof *array->buffers);
+    array->children = calloc(COLUMNS, sizeof *array->children);
+    if (!array->buffers || !array->children) return false;
+    array->n_children = COLUMNS;
+    struct bytes_column *texts[COLUMNS] = {&b->topic, NULL, NULL, &b->sender, &b->type, &b->value};
+    void **numbers[COLUMNS] = {NULL, (void **)&b->offsets, (void **)&b->times, NULL, NULL, NULL};
+    for (int i = 0; i < COLUMNS; i++) {
+        array->children[i] = texts[i] ? make_column(b->rows, (void **)&texts[i]->ends, (void **)&texts[i]->data)
+                                      : make_column(b->rows, numbers[i], NULL);
+        if (!array->children[i]) return false;
+    }
+    return true;
+}
+
+static void schema_capsule_free(PyObject *capsule) {
+    struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, "arrow_schema");
+    if (schema->release) schema->release(schema);
+    free(schema);
+}
+
+static void array_capsule_free(PyObject *capsule) {
+    struct ArrowArray *array = PyCapsule_GetPointer(capsule, "arrow_array");
+    if (array->release) array->release(array);
+    free(array);
+}
+
+static PyObject *hand_over(struct batch *b) {
+    struct ArrowSchema *schema = calloc(1, sizeof *schema);
+    struct ArrowArray *array = calloc(1, sizeof *array);
+    PyObject *schema_capsule = NULL, *array_capsule = NULL;
+    if (schema && array && make_schema(schema) && make_array(array, b)) {
+        schema_capsule = PyCapsule_New(schema, "arrow_schema", schema_capsule_free);
+        array_capsule = PyCapsule_New(array, "arrow_array", array_capsule_free);
+    }
+    if (schema_capsule && array_capsule) return Py_BuildValue("NN", schema_capsule, array_capsule);
+    if (!schema_capsule && schema) {
+        if (schema->release) schema->release(schema);
+        free(schema);
+    }
+    if (!array_capsule && array) {
+        if (array->release) array->release(array);
+        free(array);
+    }
+    Py_XDECREF(schema_capsule);
+    Py_XDECREF(array_capsule);
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+}
+
+/* EMPTY, OK or another code; rows are in b. */
+static int drain(Subscriber *self, struct batch *b) {
+    int code = SLIPRING_EMPTY;
+    if (!self->sub) return code;
+    PyThreadState *state = handle_release_gil(&self->handle);
+    while (b->rows < b->limit) {
+        size_t taken, before = (size_t)b->rows;
+        code = slipring_subscriber_drain(self->sub, (size_t)(b->limit - b->rows), take, b, &taken);
+        b->rows = (int64_t)(before + taken); /* a row beyond was overwritten while it was copied */
+        rewind_column(&b->value, b->rows);
+        rewind_column(&b->sender, b->rows);
+        rewind_column(&b->type, b->rows);
+        if (code || taken == 0 || b->no_memory || b->value.used > MOST_BYTES / 2) break;
+    }
+    handle_retake_gil(&self->handle, state);
+    return b->rows ? SLIPRING_OK : code;
+}
+
+PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"n", "timeout"};
+    Subscriber *self = (Subscriber *)object;
+    PyObject *given[2] = {NULL, NULL}, *result = NULL;
+    struct timeout timeout = {.never_waits = true};
+    struct batch b;
+    Py_ssize_t limit = 65536;
+    if (!arguments_parse("recv_batch", names, 2, 0, args, nargs, kwnames, given)) return NULL;
+    if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
+    if (given[0]) limit = PyNumber_AsSsize_t(given[0], PyExc_OverflowError);
+    if (limit < 0 || limit > INT32_MAX / 2) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "n must be between 0 and 1073741823");
+        return NULL;
+    }
+    if (!subscriber_enter(self)) return NULL;
+    bool started = batch_start(&b, limit);
+    int code = SLIPRING_OK, again = 1;
+    while (started && limit) {
+        code = drain(self, &b);
+        if (code != SLIPRING_EMPTY || again <= 0) break;
+        again = subscriber_wait(self, &timeout);
+        if (again < 0 || timeout.never_waits) break;
+    }
+    subscriber_leave(self);
+    if (PyErr_Occurred()) {
+    } else if (!started || (b.no_memory && !b.rows) || !fill_topic(&b, self->topic_name)) {
+        PyErr_NoMemory();
+    } else if (code && code != SLIPRING_EMPTY) {
+        raise_code(code);
+    } else {
+        result = hand_over(&b);
+    }
+    batch_free(&b);
+    return result;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "native.h"
+
+#ifdef Py_GIL_DISABLED
+bool handle_init(struct handle *h) {
+    (void)h;
+    return true;
+}
+void handle_clear(struct handle *h) { (void)h; }
+void handle_lock(struct handle *h) { PyMutex_Lock(&h->mutex); }
+void handle_unlock(struct handle *h) { PyMutex_Unlock(&h->mutex); }
+PyThreadState *handle_release_gil(struct handle *h) {
+    (void)h;
+    return PyEval_SaveThread();
+}
+void handle_retake_gil(struct handle *h, PyThreadState *state) {
+    (void)h;
+    PyEval_RestoreThread(state);
+}
+#else
+bool handle_init(struct handle *h) {
+    h->busy_lock = PyThread_allocate_lock();
+    if (!h->busy_lock) PyErr_NoMemory();
+    return h->busy_lock != NULL;
+}
+
+void handle_clear(struct handle *h) {
+    if (h->busy_lock) PyThread_free_lock(h->busy_lock);
+    h->busy_lock = NULL;
+}
+
+void handle_lock(struct handle *h) {
+    while (h->busy) { /* another thread copies something large */
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(h->busy_lock, WAIT_LOCK);
+        PyThread_release_lock(h->busy_lock);
+        Py_END_ALLOW_THREADS
+    }
+}
+
+void handle_unlock(struct handle *h) { (void)h; }
+
+PyThreadState *handle_release_gil(struct handle *h) {
+    PyThread_acquire_lock(h->busy_lock, WAIT_LOCK);
+    h->busy = true;
+    return PyEval_SaveThread();
+}
+
+void handle_retake_gil(struct handle *h, PyThreadState *state) {
+    PyEval_RestoreThread(state);
+    h->busy = false;
+    PyThread_release_lock(h->busy_lock);
+}
+#endif

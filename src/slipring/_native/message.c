@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "native.h"
+
+PyTypeObject *message_type;
+
+PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, uint64_t seq, int64_t time_ns) {
+    Message *m = PyObject_New(Message, message_type);
+    if (!m) {
+        Py_DECREF(body);
+        return NULL;
+    }
+    Py_INCREF(sender);
+    Py_INCREF(type);
+    Py_INCREF(topic);
+    m->body = body;
+    m->sender = sender;
+    m->type = type;
+    m->topic = topic;
+    m->seq = seq;
+    m->time_ns = time_ns;
+    return (PyObject *)m;
+}
+
+static PyObject *message_create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"body", "sender", "type", "seq", "time_ns", "topic", NULL};
+    PyObject *body, *sender = NULL, *kind = NULL, *topic = NULL;
+    unsigned long long seq = 0;
+    long long time_ns = 0;
+    (void)type;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|UUKLU:Message", names, &body, &sender, &kind, &seq, &time_ns, &topic))
+        return NULL;
+    PyObject *empty = PyUnicode_FromString("");
+    if (!empty) return NULL;
+    Py_INCREF(body);
+    PyObject *m = message_new(body, sender ? sender : empty, kind ? kind : empty, topic ? topic : empty, seq, time_ns);
+    Py_DECREF(empty);
+    return m;
+}
+
+static void message_dealloc(PyObject *self) {
+    Message *m = (Message *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(m->body);
+    Py_XDECREF(m->sender);
+    Py_XDECREF(m->type);
+    Py_XDECREF(m->topic);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *message_repr(PyObject *self) {
+    Message *m = (Message *)self;
+    return PyUnicode_FromFormat("Message(seq=%llu, topic=%R, sender=%R, type=%R, body=%R)", m->seq, m->topic, m->sender,
+                                m->type, m->body);
+}
+
+static PyObject *message_compare(PyObject *self, PyObject *other, int op) {
+    if (Py_TYPE(other) != message_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+    Message *a = (Message *)self, *b = (Message *)other;
+    int equal = a->seq == b->seq && a->time_ns == b->time_ns;
+    if (equal) equal = PyObject_RichCompareBool(a->body, b->body, Py_EQ);
+    if (equal > 0) equal = PyObject_RichCompareBool(a->sender, b->sender, Py_EQ);
+    if (equal > 0) equal = PyObject_RichCompareBool(a->type, b->type, Py_EQ);
+    if (equal > 0) equal = PyObject_RichCompareBool(a->topic, b->topic, Py_EQ);
+    if (equal < 0) return NULL;
+    return PyBool_FromLong(op == Py_EQ ? equal : !equal);
+}
+
+static Py_hash_t message_hash(PyObject *self) {
+    Message *m = (Message *)self;
+    Py_hash_t hash = (Py_hash_t)(m->seq * 1000003u ^ (unsigned long long)m->time_ns);
+    return hash == -1 ? -2 : hash;
+}
+
+static PyMemberDef message_members[] = {
+    {"body", T_OBJECT_EX, offsetof(Message, body), READONLY, "the message itself: bytes, or a memoryview inside view()"},
+    {"sender", T_OBJECT_EX, offsetof(Message, sender), READONLY, "who sent it"},
+    {"type", T_OBJECT_EX, offsetof(Message, type), READONLY, "what it is, as its sender says"},
+    {"topic", T_OBJECT_EX, offsetof(Message, topic), READONLY, "the topic it came from"},
+    {"seq", T_ULONGLONG, offsetof(Message, seq), READONLY, "its number in the topic, from 0"},
+    {"time_ns", T_LONGLONG, offsetof(Message, time_ns), READONLY, "when it was committed, ns since the epoch"},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot message_slots[] = {{Py_tp_doc, "A message: body, sender, type, seq, time_ns and topic."},
+                                      {Py_tp_new, message_create},
+                                      {Py_tp_dealloc, message_dealloc},
+                                      {Py_tp_repr, message_repr},
+                                      {Py_tp_richcompare, message_compare},
+                                      {Py_tp_hash, message_hash},
+                                      {Py_tp_members, message_members},
+                                      {0, NULL}};
+static PyType_Spec message_spec = {
+    .name = "slipring.Message", .basicsize = sizeof(Message), .flags = Py_TPFLAGS_DEFAULT, .slots = message_slots};
+
+bool message_type_ready(PyObject *module) { return (message_type = add_type(module, &message_spec)) != NULL; }

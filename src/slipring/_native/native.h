@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The binding: one Python type per C type of the core, nothing else. Comfort lives in Python above it.
+ *
+ * Handles are used by one thread at a time (slipring.h). With the GIL, holding it is the lock, except around large
+ * copies, which release it: then `busy` keeps others out. In free-threaded builds a mutex does all of it. Waiting
+ * holds no lock: it only looks, and whoever wakes up tries again.
+ */
+#ifndef SLIPRING_NATIVE_H
+#define SLIPRING_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include "slipring.h"
+
+#define LARGE_COPY 32768 /* bytes worth releasing the GIL for */
+#define DEFAULT_SPIN_US 20.0
+
+/* Handle ---------------------------------------------------------------------------------------------------- */
+
+struct handle {
+    int users;    /* calls under way, open views and loans: the core's handle lives until they end */
+    bool closing; /* close() was called */
+#ifdef Py_GIL_DISABLED
+    PyMutex mutex;
+#else
+    bool busy;
+    PyThread_type_lock busy_lock;
+#endif
+};
+
+bool handle_init(struct handle *h);
+void handle_clear(struct handle *h);
+void handle_lock(struct handle *h);
+void handle_unlock(struct handle *h);
+/* Within a locked handle: others stay out although the GIL is released. */
+PyThreadState *handle_release_gil(struct handle *h);
+void handle_retake_gil(struct handle *h, PyThreadState *state);
+
+/* Errors ---------------------------------------------------------------------------------------------------- */
+
+PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
+PyObject *raise_closed(const char *what);
+PyObject *set_error_factory(PyObject *module, PyObject *factory);
+
+/* Arguments ------------------------------------------------------------------------------------------------- */
+
+struct timeout {
+    bool never_waits;
+    int64_t deadline_ns;
+    double seconds; /* < 0: for ever; the deadline is set when waiting begins */
+};
+bool timeout_parse(PyObject *value, struct timeout *out);
+int64_t timeout_deadline(struct timeout *t);
+
+/* One positional-or-keyword argument list of a FASTCALL function. */
+bool arguments_parse(const char *function, const char *const *names, size_t count, size_t required,
+                     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out);
+
+struct body {
+    const void *data;
+    Py_ssize_t size;
+    Py_buffer view;
+    bool has_view;
+    PyObject *copy;
+};
+bool body_get(PyObject *object, struct body *out);
+void body_release(struct body *body);
+bool text_get(PyObject *object, const char *argument, const char **data, Py_ssize_t *size);
+
+/* Types ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Message {
+    PyObject_HEAD
+    PyObject *body, *sender, *type, *topic;
+    unsigned long long seq;
+    long long time_ns;
+} Message;
+
+typedef struct Publisher {
+    PyObject_HEAD
+    slipring_publisher *pub;
+    PyObject *topic, *sender;
+    struct handle handle;
+} Publisher;
+
+struct text_cache { /* the last sender or type seen: almost always the next one too */
+    PyObject *text;
+    size_t size;
+    char bytes[256];
+};
+
+typedef struct Subscriber {
+    PyObject_HEAD
+    slipring_subscriber *sub; /* NULL until the topic exists */
+    PyObject *topic, *arguments;
+    char *bus_path, *topic_name;
+    double spin_us;
+    struct text_cache type_cache, sender_cache;
+    struct handle handle;
+} Subscriber;
+
+extern PyTypeObject *message_type, *publisher_type, *subscriber_type, *region_type, *view_type, *loan_type, *bell_type;
+
+bool message_type_ready(PyObject *module);
+bool publisher_type_ready(PyObject *module);
+bool subscriber_type_ready(PyObject *module);
+bool region_type_ready(PyObject *module);
+bool view_type_ready(PyObject *module);
+bool loan_type_ready(PyObject *module);
+bool bell_type_ready(PyObject *module);
+PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
+
+/* Steals body; borrows the rest. */
+PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, uint64_t seq, int64_t time_ns);
+
+/* Memory of the ring seen through the buffer protocol; `done` is called once, when the last buffer is gone. */
+PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable, void (*done)(PyObject *owner, uint64_t seq),
+                     uint64_t seq);
+PyObject *region_memoryview(PyObject *region);
+
+bool publisher_enter(Publisher *self);
+void publisher_leave(Publisher *self);
+void publisher_unpin(Publisher *self); /* leave, when the handle is not locked */
+int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out);
+PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+bool subscriber_enter(Subscriber *self);
+void subscriber_leave(Subscriber *self);
+void subscriber_unpin(Subscriber *self);
+/* After EMPTY: 1 try again, 0 the time is up, -1 exception. */
+int subscriber_wait(Subscriber *self, struct timeout *timeout);
+/* The type and sender strings for a copied meta block; borrowed. */
+bool subscriber_texts(Subscriber *self, const slipring_message *m, const char *meta, PyObject **type, PyObject **sender);
+PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *subscriber_recv_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+PyObject *native_wait(PyObject *module, PyObject *args);
+PyObject *topic_create(PyObject *module, PyObject *args);
+PyObject *topic_remove(PyObject *module, PyObject *args);
+PyObject *topic_stats(PyObject *module, PyObject *args);
+PyObject *topic_sweep(PyObject *module, PyObject *args);
+PyObject *topic_verify(PyObject *module, PyObject *args);
+PyObject *cursor_drop(PyObject *module, PyObject *args);
+PyObject *check_name(PyObject *module, PyObject *args);
+PyObject *layout(PyObject *module, PyObject *ignored);
+bool settings_parse(PyObject *dict, slipring_settings *out);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "native.h"
+
+#include <string.h>
+
+PyTypeObject *publisher_type;
+
+bool publisher_enter(Publisher *self) {
+    if (!self->pub || self->handle.closing) {
+        raise_closed("publisher");
+        return false;
+    }
+    self->handle.users++;
+    handle_lock(&self->handle);
+    return true;
+}
+
+static void close_if_unused(Publisher *self) {
+    if (self->handle.users == 0 && self->handle.closing && self->pub) {
+        slipring_publisher_close(self->pub);
+        self->pub = NULL;
+    }
+}
+
+void publisher_unpin(Publisher *self) {
+    self->handle.users--;
+    close_if_unused(self);
+}
+
+void publisher_leave(Publisher *self) {
+    handle_unlock(&self->handle);
+    publisher_unpin(self);
+}
+
+static PyObject *publisher_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    const char *bus_path, *sender;
+    PyObject *topic, *sender_object, *settings_dict;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "sUUO!:Publisher", &bus_path, &topic, &sender_object, &PyDict_Type, &settings_dict))
+        return NULL;
+    Py_ssize_t size;
+    slipring_settings settings;
+    const char *topic_name = PyUnicode_AsUTF8AndSize(topic, &size);
+    sender = topic_name ? PyUnicode_AsUTF8AndSize(sender_object, &size) : NULL;
+    if (!sender || !settings_parse(settings_dict, &settings)) return NULL;
+    if (strlen(sender) != (size_t)size) {
+        PyErr_SetString(PyExc_ValueError, "sender must not contain a NUL character");
+        return NULL;
+    }
+    Publisher *self = (Publisher *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (!self) return NULL;
+    int code = SLIPRING_OK;
+    if (handle_init(&self->handle)) {
+        Py_BEGIN_ALLOW_THREADS
+        code = slipring_publisher_open(bus_path, topic_name, sender, &settings, &self->pub);
+        Py_END_ALLOW_THREADS
+        if (code) {
+            self->pub = NULL;
+            raise_code(code);
+        }
+    }
+    if (PyErr_Occurred()) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    Py_INCREF(topic);
+    Py_INCREF(sender_object);
+    self->topic = topic;
+    self->sender = sender_object;
+    return (PyObject *)self;
+}
+
+static void publisher_dealloc(PyObject *object) {
+    Publisher *self = (Publisher *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    if (self->pub) slipring_publisher_close(self->pub);
+    handle_clear(&self->handle);
+    Py_XDECREF(self->topic);
+    Py_XDECREF(self->sender);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+/* FULL: 1 try again, 0 the time is up, -1 exception. */
+static int wait_for_space(Publisher *self, struct timeout *timeout) {
+    int code;
+    int64_t deadline = timeout_deadline(timeout);
+    handle_unlock(&self->handle); /* waiting only looks: other threads may send meanwhile */
+    Py_BEGIN_ALLOW_THREADS
+    code = slipring_publisher_wait_space(self->pub, deadline);
+    Py_END_ALLOW_THREADS
+    handle_lock(&self->handle);
+    if (self->handle.closing) {
+        raise_closed("publisher");
+        return -1;
+    }
+    if (code == SLIPRING_INTERRUPTED) return PyErr_CheckSignals() ? -1 : 1;
+    if (code == SLIPRING_TIMEOUT) return 0;
+    if (code) raise_code(code);
+    /* Signals may also arrive while we are awake. */
+    return code || PyErr_CheckSignals() ? -1 : 1;
+}
+
+static bool default_timeout(Publisher *self, PyObject *given, struct timeout *out) {
+    if (given) return timeout_parse(given, out);
+    *out = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
+    out->never_waits = !slipring_publisher_reliable(self->pub);
+    return true;
+}
+
+static int try_send(Publisher *self, const struct body *body, const char *type, Py_ssize_t type_size, uint64_t *seq) {
+    if (body->size < LARGE_COPY)
+        return slipring_publisher_send(self->pub, body->data, (size_t)body->size, type, (size_t)type_size, SLIPRING_NOW, seq);
+    PyThreadState *state = handle_release_gil(&self->handle);
+    int code =
+        slipring_publisher_send(self->pub, body->data, (size_t)body->size, type, (size_t)type_size, SLIPRING_NOW, seq);
+    handle_retake_gil(&self->handle, state);
+    return code;
+}
+
+static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"body", "type", "timeout"};
+    Publisher *self = (Publisher *)object;
+    PyObject *given[3] = {NULL, NULL, NULL};
+    const char *type;
+    Py_ssize_t type_size;
+    struct body body;
+    struct timeout timeout;
+    uint64_t seq = 0;
+    if (!arguments_parse("send", names, 3, 1, args, nargs, kwnames, given)) return NULL;
+    if (!publisher_enter(self)) return NULL;
+    int code = SLIPRING_OK, again = 1;
+    bool ready = text_get(given[1], "type", &type, &type_size) && default_timeout(self, given[2], &timeout) &&
+                 body_get(given[0], &body);
+    if (ready) {
+        while (again > 0) {
+            code = try_send(self, &body, type, type_size, &seq);
+            if (code != SLIPRING_FULL || timeout.never_waits) break;
+            again = wait_for_space(self, &timeout);
+        }
+        body_release(&body);
+        if (code && again >= 0) raise_code(code);
+    }
+    publisher_leave(self);
+    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(seq);
+}
+
+/* For a loan; the publisher is entered. 0, or -1 with an exception. */
+int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out) {
+    const char *type;
+    Py_ssize_t type_size;
+    struct timeout timeout;
+    int code = SLIPRING_OK, again = 1;
+    if (!text_get(type_text, "type", &type, &type_size) || !default_timeout(self, timeout_value, &timeout)) return -1;
+    while (again > 0) {
+        code = slipring_publisher_claim(self->pub, size, type, (size_t)type_size, SLIPRING_NOW, out);
+        if (code != SLIPRING_FULL || timeout.never_waits) break;
+        again = wait_for_space(self, &timeout);
+    }
+    if (code && again >= 0) raise_code(code);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Before anything is sent: every item is a body that fits. */
+static bool check_items(Publisher *self, PyObject *items, Py_ssize_t count, const char *type, Py_ssize_t type_size) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        struct body body;
+        PyObject *item = PyList_Check(items) ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+        if (!item || !body_get(item, &body)) return false;
+        int code = slipring_publisher_check(self->pub, (size_t)body.size, type, (size_t)type_size);
+        body_release(&body);
+        if (code) {
+            raise_code(code);
+            return false;
+        }
+    }
+    return true;
+}
+
+#define CHUNK 256
+
+static bool send_chunk(Publisher *self, PyObject *items, Py_ssize_t from, Py_ssize_t count, const char *type,
+                       Py_ssize_t type_size, struct timeout *timeout, uint64_t *last) {
+    struct body bodies[CHUNK];
+    slipring_body raw[CHUNK];
+    size_t got = 0, done = 0, sent;
+    bool ok = true;
+    for (; got < (size_t)count && ok; got += ok) {
+        Py_ssize_t i = from + (Py_ssize_t)got;
+        PyObject *item = PyList_Check(items) ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+        ok = item && body_get(item, &bodies[got]);
+        if (ok) raw[got] = (slipring_body){.data = bodies[got].data, .size = (size_t)bodies[got].size};
+    }
+    while (ok && done < got) {
+        int code = slipring_publisher_try_send_many(self->pub, raw + done, got - done, type, (size_t)type_size, &sent, last);
+        done += sent;
+        if (code == SLIPRING_OK) continue;
+        int again = code == SLIPRING_FULL && !timeout->never_waits ? wait_for_space(self, timeout) : 0;
+        ok = again > 0;
+        if (again == 0) raise_code(code);
+    }
+    for (size_t i = 0; i < got; i++) body_release(&bodies[i]);
+    return ok;
+}
+
+static PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"bodies", "type", "timeout"};
+    Publisher *self = (Publisher *)object;
+    PyObject *given[3] = {NULL, NULL, NULL};
+    const char *type;
+    Py_ssize_t type_size;
+    struct timeout timeout;
+    uint64_t last = 0;
+    if (!arguments_parse("send_many", names, 3, 1, args, nargs, kwnames, given)) return NULL;
+    if (PyUnicode_Check(given[0]) || PyObject_CheckBuffer(given[0])) {
+        PyErr_SetString(PyExc_TypeError, "bodies must be a sequence of bodies, not one: use send()");
+        return NULL;
+    }
+    /* A tuple: nobody can change it under us while we wait. */
+    PyObject *items = PySequence_Tuple(given[0]);
+    if (!items) return NULL;
+    Py_ssize_t count = PyTuple_Size(items);
+    if (publisher_enter(self)) {
+        bool ok = text_get(given[1], "type", &type, &type_size) && default_timeout(self, given[2], &timeout) &&
+                  check_items(self, items, count, type, type_size);
+        for (Py_ssize_t from = 0; ok && from < count; from += CHUNK) {
+            Py_ssize_t size = count - from < CHUNK ? count - from : CHUNK;
+            ok = send_chunk(self, items, from, size, type, type_size, &timeout, &last);
+        }
+        publisher_leave(self);
+    }
+    Py_DECREF(items);
+    if (PyErr_Occurred()) return NULL;
+    if (count == 0) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(last);
+}
+
+static PyObject *publisher_close(PyObject *object, PyObject *ignored) {
+    Publisher *self = (Publisher *)object;
+    (void)ignored;
+    if (self->pub && !self->handle.closing) {
+        self->handle.closing = true;
+        slipring_publisher_interrupt(self->pub);
+        close_if_unused(self);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *publisher_subscribers(PyObject *object, PyObject *ignored) {
+    Publisher *self = (Publisher *)object;
+    (void)ignored;
+    if (!publisher_enter(self)) return NULL;
+    int count = slipring_publisher_subscribers(self->pub);
+    publisher_leave(self);
+    return count < 0 ? raise_code(count) : PyLong_FromLong(count);
+}
+
+static PyObject *publisher_entry(PyObject *object, PyObject *ignored) {
+    Publisher *self = (Publisher *)object;
+    (void)ignored;
+    if (!publisher_enter(self)) return NULL;
+    uint64_t since;
+    uint32_t entry = slipring_publisher_entry(self->pub, &since);
+    publisher_leave(self);
+    return Py_BuildValue("IK", entry, (unsigned long long)since);
+}
+
+static PyObject *publisher_closed(PyObject *object, void *ignored) {
+    Publisher *self = (Publisher *)object;
+    (void)ignored;
+    return PyBool_FromLong(!self->pub || self->handle.closing);
+}
+
+static PyMemberDef publisher_members[] = {{"topic", T_OBJECT_EX, offsetof(Publisher, topic), READONLY, NULL},
+                                          {"sender", T_OBJECT_EX, offsetof(Publisher, sender), READONLY, NULL},
+                                          {NULL, 0, 0, 0, NULL}};
+static PyGetSetDef publisher_getset[] = {{"closed", publisher_closed, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
+
+#define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
+static PyMethodDef publisher_methods[] = {
+    {"send", FASTCALL(publisher_send),
+     "send($self, /, body, type='', timeout=<by delivery>)\n--\n\nSend one message; its sequence."},
+    {"send_many", FASTCALL(publisher_send_many),
+     "send_many($self, /, bodies, type='', timeout=<by delivery>)\n--\n\nSend many; the last one's sequence."},
+    {"loan", FASTCALL(publisher_loan),
+     "loan($self, /, size, type='', timeout=<by delivery>)\n--\n\nA context manager: memory of the ring to fill in place."},
+    {"close", publisher_close, METH_NOARGS, "Detach. Waiting sends end with Closed; open loans are aborted."},
+    {"_subscribers", publisher_subscribers, METH_NOARGS, NULL},
+    {"_entry", publisher_entry, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot publisher_slots[] = {{Py_tp_new, publisher_new},         {Py_tp_dealloc, publisher_dealloc},
+                                        {Py_tp_methods, publisher_methods}, {Py_tp_members, publisher_members},
+                                        {Py_tp_getset, publisher_getset},   {0, NULL}};
+static PyType_Spec publisher_spec = {.name = "slipring._native.Publisher",
+                                     .basicsize = sizeof(Publisher),
+                                     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                                     .slots = publisher_slots};
+
+bool publisher_type_ready(PyObject *module) { return (publisher_type = add_type(module, &publisher_spec)) != NULL; }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory of the ring seen through the buffer protocol. A memoryview handed to the user is released when its `with`
+ * block ends; slices and arrays made from it may live on, and then the memory stays mapped (and a held message held)
+ * until the last of them is gone: nothing ever dangles.
+ */
+#include "native.h"
+
+typedef struct Region {
+    PyObject_HEAD
+    PyObject *owner;
+    void *data;
+    Py_ssize_t size;
+    bool writable;
+    void (*done)(PyObject *owner, uint64_t seq);
+    uint64_t seq;
+} Region;
+
+PyTypeObject *region_type;
+
+PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable,
+                     void (*done)(PyObject *owner, uint64_t seq), uint64_t seq) {
+    Region *r = PyObject_New(Region, region_type);
+    if (!r) return NULL;
+    Py_INCREF(owner);
+    r->owner = owner;
+    r->data = data;
+    r->size = size;
+    r->writable = writable;
+    r->done = done;
+    r->seq = seq;
+    return (PyObject *)r;
+}
+
+PyObject *region_memoryview(PyObject *region) { return PyMemoryView_FromObject(region); }
+
+/* Every buffer holds a reference to the region: when it goes, they are all gone. */
+static void region_dealloc(PyObject *self) {
+    Region *r = (Region *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    r->done(r->owner, r->seq);
+    Py_DECREF(r->owner);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static int region_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    Region *r = (Region *)self;
+    return PyBuffer_FillInfo(view, self, r->data, r->size, !r->writable, flags);
+}
+
+static PyType_Slot region_slots[] = {
+    {Py_tp_dealloc, region_dealloc}, {Py_bf_getbuffer, region_getbuffer}, {0, NULL}};
+static PyType_Spec region_spec = {.name = "slipring._native.Region",
+                                  .basicsize = sizeof(Region),
+                                  .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  .slots = region_slots};
+
+bool region_type_ready(PyObject *module) { return (region_type = add_type(module, &region_spec)) != NULL; }

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Subscriber: may be made before its topic exists, and attaches when it appears.
+ */
+#include "native.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+PyTypeObject *subscriber_type;
+
+#define FIRST_LOOK_MS 1
+#define LAST_LOOK_MS 20
+
+/* Life ------------------------------------------------------------------------------------------------------ */
+
+#define MAX_TEXTS 64
+struct texts {
+    slipring_text list[MAX_TEXTS];
+    size_t count;
+};
+
+static bool texts_parse(PyObject *tuple, const char *argument, struct texts *out) {
+    out->count = (size_t)PyTuple_Size(tuple);
+    if (out->count > MAX_TEXTS) {
+        PyErr_Format(PyExc_ValueError, "%s has %zu entries, at most %d", argument, out->count, MAX_TEXTS);
+        return false;
+    }
+    for (size_t i = 0; i < out->count; i++) {
+        Py_ssize_t size;
+        if (!text_get(PyTuple_GetItem(tuple, (Py_ssize_t)i), argument, &out->list[i].data, &size)) return false;
+        out->list[i].size = (size_t)size;
+    }
+    return true;
+}
+
+/* arguments: (start, start_seq, lossy, conflate, cursor, expires_ns, types, ignore_types, ignore_senders, own) */
+static int attach(Subscriber *self, bool topic_is_new) {
+    slipring_subscribing how = {0};
+    slipring_filter filter = {0};
+    unsigned long long start_seq;
+    long long expires_ns;
+    int conflate, start;
+    PyObject *types, *ignore_types, *ignore_senders, *own;
+    if (!PyArg_ParseTuple(self->arguments, "iKipzLOO!O!O", &start, &start_seq, &how.lossy, &conflate, &how.cursor,
+                          &expires_ns, &types, &PyTuple_Type, &ignore_types, &PyTuple_Type, &ignore_senders, &own))
+        return -1;
+    struct texts only = {.count = 0}, not_types, not_senders;
+    if ((types != Py_None && !texts_parse(types, "types", &only)) ||
+        !texts_parse(ignore_types, "ignore_types", &not_types) ||
+        !texts_parse(ignore_senders, "ignore_senders", &not_senders))
+        return -1;
+    filter = (slipring_filter){.types = only.list,
+                               .type_count = only.count,
+                               .only_types = types != Py_None,
+                               .ignore_types = not_types.list,
+                               .ignore_type_count = not_types.count,
+                               .ignore_senders = not_senders.list,
+                               .ignore_sender_count = not_senders.count};
+    unsigned long long since;
+    if (own != Py_None) {
+        if (!PyArg_ParseTuple(own, "IK", &filter.own_entry, &since)) return -1;
+        filter.ignore_own = true;
+        filter.own_since = since;
+    }
+    /* All its messages are newer than this subscription. */
+    how.start = topic_is_new && start == SLIPRING_START_NEW ? SLIPRING_START_OLDEST : start;
+    how.start_seq = start_seq;
+    how.conflate = conflate != 0;
+    how.expires_ns = expires_ns;
+    how.filter = &filter;
+    int code;
+    slipring_subscriber *sub = NULL;
+    const char *bus_path = self->bus_path, *topic = self->topic_name;
+    Py_BEGIN_ALLOW_THREADS
+    code = slipring_subscriber_open(bus_path, topic, &how, &sub);
+    Py_END_ALLOW_THREADS
+    if (code == SLIPRING_NOT_FOUND) return 0;
+    if (code) {
+        raise_code(code);
+        return -1;
+    }
+    if (self->sub || self->handle.closing) /* another thread was faster */
+        slipring_subscriber_close(sub);
+    else
+        self->sub = sub;
+    return 1;
+}
+
+static char *copy_text(const char *text) {
+    char *copy = PyMem_Malloc(strlen(text) + 1);
+    if (!copy)
+        PyErr_NoMemory();
+    else
+        strcpy(copy, text);
+    return copy;
+}
+
+static PyObject *subscriber_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    const char *bus_path, *topic_name;
+    PyObject *topic, *arguments;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "sUO!:Subscriber", &bus_path, &topic, &PyTuple_Type, &arguments)) return NULL;
+    Py_ssize_t size;
+    if (!(topic_name = PyUnicode_AsUTF8AndSize(topic, &size))) return NULL;
+    Subscriber *self = (Subscriber *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (!self) return NULL;
+    self->spin_us = DEFAULT_SPIN_US;
+    Py_INCREF(topic);
+    Py_INCREF(arguments);
+    self->topic = topic;
+    self->arguments = arguments;
+    if (!handle_init(&self->handle) || !(self->bus_path = copy_text(bus_path)) ||
+        !(self->topic_name = copy_text(topic_name)) || attach(self, false) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static void subscriber_dealloc(PyObject *object) {
+    Subscriber *self = (Subscriber *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    if (self->sub) slipring_subscriber_close(self->sub);
+    handle_clear(&self->handle);
+    PyMem_Free(self->bus_path);
+    PyMem_Free(self->topic_name);
+    Py_XDECREF(self->topic);
+    Py_XDECREF(self->arguments);
+    Py_XDECREF(self->type_cache.text);
+    Py_XDECREF(self->sender_cache.text);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+bool subscriber_enter(Subscriber *self) {
+    if (self->handle.closing) {
+        raise_closed("subscriber");
+        return false;
+    }
+    if (!self->sub && attach(self, true) < 0) return false;
+    self->handle.users++;
+    handle_lock(&self->handle);
+    return true;
+}
+
+void subscriber_unpin(Subscriber *self) {
+    self->handle.users--;
+    if (self->handle.users == 0 && self->handle.closing && self->sub) {
+        slipring_subscriber_close(self->sub);
+        self->sub = NULL;
+    }
+}
+
+void subscriber_leave(Subscriber *self) {
+    handle_unlock(&self->handle);
+    subscriber_unpin(self);
+}
+
+static PyObject *subscriber_close(PyObject *object, PyObject *ignored) {
+    Subscriber *self = (Subscriber *)object;
+    (void)ignored;
+    if (self->handle.closing) Py_RETURN_NONE;
+    self->handle.closing = true;
+    if (self->sub) slipring_subscriber_interrupt(self->sub);
+    self->handle.users++;
+    subscriber_unpin(self);
+    Py_RETURN_NONE;
+}
+
+/* Waiting --------------------------------------------------------------------------------------------------- */
+
+/* For the topic to appear: there is nothing to sleep on yet, so we look, ever more rarely. */
+static int wait_for_topic(Subscriber *self, int64_t deadline_ns) {
+    for (int pause_ms = FIRST_LOOK_MS; !self->sub; pause_ms = pause_ms < LAST_LOOK_MS ? pause_ms * 2 : LAST_LOOK_MS) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        if (now_ns >= deadline_ns) return 0;
+        int64_t pause_ns = pause_ms * INT64_C(1000000);
+        if (pause_ns > deadline_ns - now_ns) pause_ns = deadline_ns - now_ns;
+        Py_BEGIN_ALLOW_THREADS
+        nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals()) return -1;
+        if (self->handle.closing) {
+            raise_closed("subscriber");
+            return -1;
+        }
+        if (attach(self, true) < 0) return -1;
+    }
+    return 1;
+}
+
+int subscriber_wait(Subscriber *self, struct timeout *timeout) {
+    if (timeout->never_waits) return 0;
+    int64_t deadline = timeout_deadline(timeout);
+    int code;
+    handle_unlock(&self->handle);
+    if (!self->sub) {
+        int found = wait_for_topic(self, deadline);
+        handle_lock(&self->handle);
+        return found;
+    }
+    int64_t spin_ns = (int64_t)(self->spin_us * 1000);
+    Py_BEGIN_ALLOW_THREADS
+    code = slipring_wait(&self->sub, 1, NULL, 0, deadline, spin_ns);
+    Py_END_ALLOW_THREADS
+    handle_lock(&self->handle);
+    if (self->handle.closing) {
+        raise_closed("subscriber");
+        return -1;
+    }
+    if (code == SLIPRING_TIMEOUT) return 0;
+    if (code && code != SLIPRING_INTERRUPTED) {
+        raise_code(code);
+        return -1;
+    }
+    return PyErr_CheckSignals() ? -1 : 1;
+}
+
+/* Receiving ------------------------------------------------------------------------------------------------- */
+
+static PyObject *cached_text(struct text_cache *cache, const char *bytes, size_t size) {
+    if (cache->text && cache->size == size && memcmp(cache->bytes, bytes, size) == 0) return cache->text;
+    /* Another program's bytes need not be UTF-8. */
+    PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)size, "replace");
+    if (!text) return NULL;
+    Py_XDECREF(cache->text);
+    cache->text = text;
+    cache->size = size;
+    memcpy(cache->bytes, bytes, size);
+    return text;
+}
+
+bool subscriber_texts(Subscriber *self, const slipring_message *m, const char *meta, PyObject **type, PyObject **sender) {
+    *type = cached_text(&self->type_cache, meta, m->type_size);
+    *sender = *type ? cached_text(&self->sender_cache, meta + m->type_size, m->sender_size) : NULL;
+    return *sender != NULL;
+}
+
+static void copy_body(Subscriber *self, void *to, const slipring_message *m) {
+    if (m->size < LARGE_COPY) {
+        slipring_copy(to, m->body, m->size);
+        return;
+    }
+    PyThreadState *state = handle_release_gil(&self->handle);
+    slipring_copy(to, m->body, m->size);
+    handle_retake_gil(&self->handle, state);
+}
+
+/* OK with *out, a code, or 1 with an exception. into: a buffer instead of new bytes. */
+static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, PyObject **out) {
+    if (!self->sub) return SLIPRING_EMPTY;
+    for (;;) {
+        slipring_message m;
+        char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
+        int code = slipring_subscriber_peek(self->sub, &m);
+        if (code) return code;
+        PyObject *body = NULL;
+        char *target;
+        if (into) {
+            target = into->buf;
+            if (m.size > into->len && slipring_subscriber_intact(self->sub)) {
+                PyErr_Format(PyExc_ValueError, "buffer has %zd bytes, the next message %u: use a larger buffer", into->len,
+                             (unsigned)m.size);
+                return 1;
+            }
+        } else {
+            body = PyBytes_FromStringAndSize(NULL, m.size);
+            if (!body) return 1;
+            target = PyBytes_AsString(body);
+        }
+        if (into && m.size > into->len) m.size = (uint32_t)into->len; /* not its real size: accept will say so */
+        copy_body(self, target, &m);
+        slipring_copy(meta, m.meta, (size_t)m.type_size + m.sender_size);
+        code = slipring_subscriber_accept(self->sub);
+        if (code == SLIPRING_OK) {
+            PyObject *type, *sender;
+            if (into) {
+                PyObject *whole = PyMemoryView_FromObject(into_object);
+                body = whole ? PySequence_GetSlice(whole, 0, m.size) : NULL;
+                Py_XDECREF(whole);
+                if (!body) return 1;
+            }
+            if (!subscriber_texts(self, &m, meta, &type, &sender)) {
+                Py_DECREF(body);
+                return 1;
+            }
+            *out = message_new(body, sender, type, self->topic, m.seq, m.time_ns);
+            return *out ? SLIPRING_OK : 1;
+        }
+        Py_XDECREF(body);
+        if (code != SLIPRING_LAPPED) return code;
+    }
+}
+
+static PyObject *recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object) {
+    PyObject *message = NULL;
+    if (!subscriber_enter(self)) return NULL;
+    for (int last = 0;;) {
+        int code = try_recv(self, into, into_object, &message);
+        if (code == SLIPRING_EMPTY && !last) {
+            int again = subscriber_wait(self, timeout);
+            if (again > 0) continue;
+            if (again < 0) break;
+            if (timeout->never_waits) {
+                Py_INCREF(Py_None);
+                message = Py_None;
+                break;
+            }
+            last = 1; /* the time is up; what came with its end counts */
+            continue;
+        }
+        if (code == SLIPRING_EMPTY) {
+            Py_INCREF(Py_None);
+            message = Py_None;
+        } else if (code && code != 1) {
+            raise_code(code);
+        }
+        break;
+    }
+    subscriber_leave(self);
+    return message;
+}
+
+static PyObject *subscriber_recv(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"timeout"};
+    PyObject *given[1] = {Py_None};
+    struct timeout timeout;
+    if ((nargs || kwnames) && !arguments_parse("recv", names, 1, 0, args, nargs, kwnames, given)) return NULL;
+    if (!timeout_parse(given[0], &timeout)) return NULL;
+    return recv_until((Subscriber *)object, &timeout, NULL, NULL);
+}
+
+static PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"buffer", "timeout"};
+    PyObject *given[2] = {NULL, Py_None};
+    struct timeout timeout;
+    Py_buffer view;
+    if (!arguments_parse("recv_into", names, 2, 1, args, nargs, kwnames, given)) return NULL;
+    if (!timeout_parse(given[1], &timeout)) return NULL;
+    if (PyObject_GetBuffer(given[0], &view, PyBUF_WRITABLE)) return NULL;
+    PyObject *message = recv_until((Subscriber *)object, &timeout, &view, given[0]);
+    PyBuffer_Release(&view);
+    return message;
+}
+
+static PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"n", "timeout"};
+    Subscriber *self = (Subscriber *)object;
+    PyObject *given[2] = {NULL, NULL};
+    struct timeout timeout = {.never_waits = true};
+    Py_ssize_t limit = 1024;
+    if (!arguments_parse("recv_many", names, 2, 0, args, nargs, kwnames, given)) return NULL;
+    if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
+    if (given[0]) limit = PyNumber_AsSsize_t(given[0], PyExc_OverflowError);
+    if (limit < 0) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "n must be at least 0");
+        return NULL;
+    }
+    PyObject *list = PyList_New(0);
+    if (!list || limit == 0) return list;
+    PyObject *message = recv_until(self, &timeout, NULL, NULL);
+    if (message && message != Py_None) {
+        int failed = PyList_Append(list, message);
+        Py_DECREF(message);
+        int code = failed || !subscriber_enter(self) ? 1 : SLIPRING_OK;
+        bool entered = code == SLIPRING_OK;
+        while (code == SLIPRING_OK && PyList_Size(list) < limit) {
+            code = try_recv(self, NULL, NULL, &message);
+            if (code) break;
+            code = PyList_Append(list, message) ? 1 : SLIPRING_OK;
+            Py_DECREF(message);
+        }
+        if (entered) subscriber_leave(self);
+        /* What was received is not thrown away for what came after it: that error comes again next time. */
+        if (code != 1 || !PyErr_Occurred()) return list;
+        Py_DECREF(list);
+        return NULL;
+    }
+    if (message) {
+        Py_DECREF(message);
+        return list;
+    }
+    Py_DECREF(list);
+    return NULL;
+}
+
+static PyObject *subscriber_next(PyObject *object) {
+    Subscriber *self = (Subscriber *)object;
+    struct timeout forever = {.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
+    PyObject *message = recv_until(self, &forever, NULL, NULL);
+    if (!message && self->handle.closing) PyErr_Clear(); /* closing ends the iteration */
+    return message;
+}
+
+static PyObject *subscriber_iter(PyObject *self) {
+    Py_INCREF(self);
+    return self;
+}
+
+/* Whether recv(0) would return something; attaches if the topic has appeared. */
+static PyObject *subscriber_ready(PyObject *object, PyObject *ignored) {
+    Subscriber *self = (Subscriber *)object;
+    (void)ignored;
+    if (!subscriber_enter(self)) return NULL;
+    slipring_message m;
+    int code = self->sub ? slipring_subscriber_peek(self->sub, &m) : SLIPRING_EMPTY;
+    subscriber_leave(self);
+    if (code && code != SLIPRING_EMPTY) return raise_code(code);
+    return PyBool_FromLong(code == SLIPRING_OK);
+}
+
+/* Position -------------------------------------------------------------------------------------------------- */
+
+static PyObject *subscriber_seek(PyObject *object, PyObject *args) {
+    Subscriber *self = (Subscriber *)object;
+    int start;
+    unsigned long long seq;
+    if (!PyArg_ParseTuple(args, "iK", &start, &seq) || !subscriber_enter(self)) return NULL;
+    int code = self->sub ? slipring_subscriber_seek(self->sub, start, seq) : SLIPRING_OK;
+    subscriber_leave(self);
+    if (code) return raise_code(code);
+    Py_RETURN_NONE;
+}
+
+static PyObject *subscriber_commit(PyObject *object, PyObject *args) {
+    Subscriber *self = (Subscriber *)object;
+    PyObject *seq = Py_None;
+    if (!PyArg_ParseTuple(args, "|O:commit", &seq)) return NULL;
+    unsigned long long position = seq == Py_None ? 0 : PyLong_AsUnsignedLongLong(seq);
+    if (PyErr_Occurred() || !subscriber_enter(self)) return NULL;
+    slipring_counts counts;
+    int code = SLIPRING_OK;
+    if (self->sub) {
+        slipring_subscriber_counts(self->sub, &counts);
+        code = slipring_subscriber_commit(self->sub, seq == Py_None ? counts.position : position);
+    }
+    subscriber_leave(self);
+    if (code) return raise_code(code);
+    Py_RETURN_NONE;
+}
+
+/* (received, lost, filtered, position, tail, entry, reliable), zero before the topic exists */
+static PyObject *subscriber_counts(PyObject *object, PyObject *ignored) {
+    Subscriber *self = (Subscriber *)object;
+    slipring_counts c = {.entry = -1};
+    (void)ignored;
+    if (self->sub) slipring_subscriber_counts(self->sub, &c);
+    return Py_BuildValue("KKKKKiN", (unsigned long long)c.received, (unsigned long long)c.lost,
+                         (unsigned long long)c.filtered, (unsigned long long)c.position, (unsigned long long)c.tail, c.entry,
+                         PyBool_FromLong(c.reliable));
+}
+
+static PyObject *get_closed(PyObject *object, void *ignored) {
+    (void)ignored;
+    return PyBool_FromLong(((Subscriber *)object)->handle.closing);
+}
+
+static PyObject *get_attached(PyObject *object, void *ignored) {
+    (void)ignored;
+    return PyBool_FromLong(((Subscriber *)object)->sub != NULL);
+}
+
+static PyMemberDef subscriber_members[] = {
+    {"topic", T_OBJECT_EX, offsetof(Subscriber, topic), READONLY, NULL},
+    {"spin_us", T_DOUBLE, offsetof(Subscriber, spin_us), 0, "how long to spin before sleeping; 0: sleep at once"},
+    {NULL, 0, 0, 0, NULL}};
+static PyGetSetDef subscriber_getset[] = {{"closed", get_closed, NULL, NULL, NULL},
+                                          {"attached", get_attached, NULL, "whether the topic exists yet", NULL},
+                                          {NULL, NULL, NULL, NULL, NULL}};
+
+#define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
+static PyMethodDef subscriber_methods[] = {
+    {"recv", FASTCALL(subscriber_recv), "recv($self, /, timeout=None)\n--\n\nThe next message, or None on expiry."},
+    {"recv_into", FASTCALL(subscriber_recv_into),
+     "recv_into($self, /, buffer, timeout=None)\n--\n\nThe next message, its body copied into buffer."},
+    {"recv_many", FASTCALL(subscriber_recv_many),
+     "recv_many($self, /, n=1024, timeout=0)\n--\n\nUp to n messages; waits at most timeout for the first."},
+    {"_recv_batch", FASTCALL(subscriber_recv_batch), NULL},
+    {"view", FASTCALL(subscriber_view),
+     "view($self, /, timeout=None)\n--\n\nA context manager: the next message in place, held until exit."},
+    {"close", subscriber_close, METH_NOARGS, "Detach; waits end with Closed."},
+    {"_ready", subscriber_ready, METH_NOARGS, NULL},
+    {"_seek", subscriber_seek, METH_VARARGS, NULL},
+    {"commit", subscriber_commit, METH_VARARGS,
+     "commit($self, seq=None, /)\n--\n\nMove the cursor to seq, or past everything received."},
+    {"_counts", subscriber_counts, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot subscriber_slots[] = {{Py_tp_new, subscriber_new},         {Py_tp_dealloc, subscriber_dealloc},
+                                         {Py_tp_methods, subscriber_methods}, {Py_tp_members, subscriber_members},
+                                         {Py_tp_getset, subscriber_getset},   {Py_tp_iter, subscriber_iter},
+                                         {Py_tp_iternext, subscriber_next},   {0, NULL}};
+static PyType_Spec subscriber_spec = {.name = "slipring._native.Subscriber",
+                                      .basicsize = sizeof(Subscriber),
+                                      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                                      .slots = subscriber_slots};
+
+bool subscriber_type_ready(PyObject *module) { return (subscriber_type = add_type(module, &subscriber_spec)) != NULL; }

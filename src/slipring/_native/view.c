@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sub.view(): a context manager whose target is the next message in place, or None on expiry.
+ */
+#include "native.h"
+
+typedef struct View {
+    PyObject_HEAD
+    Subscriber *subscriber;
+    PyObject *message;
+    struct timeout timeout;
+    bool used;
+} View;
+
+PyTypeObject *view_type;
+
+PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"timeout"};
+    PyObject *given[1] = {Py_None};
+    struct timeout timeout;
+    if (!arguments_parse("view", names, 1, 0, args, nargs, kwnames, given)) return NULL;
+    if (!timeout_parse(given[0], &timeout)) return NULL;
+    View *view = PyObject_New(View, view_type);
+    if (!view) return NULL;
+    Py_INCREF(self);
+    view->subscriber = (Subscriber *)self;
+    view->message = NULL;
+    view->timeout = timeout;
+    view->used = false;
+    return (PyObject *)view;
+}
+
+static void release_hold(PyObject *owner, uint64_t seq) {
+    Subscriber *self = (Subscriber *)owner;
+    handle_lock(&self->handle);
+    slipring_subscriber_release(self->sub, seq);
+    subscriber_leave(self);
+}
+
+/* The hold's use of the handle passes to the region. */
+static PyObject *held_message(Subscriber *self, const slipring_message *m) {
+    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
+    PyObject *type, *sender, *message = NULL;
+    slipring_copy(meta, m->meta, (size_t)m->type_size + m->sender_size);
+    PyObject *region = region_new((PyObject *)self, (void *)(uintptr_t)m->body, m->size, false, release_hold, m->seq);
+    if (!region) {
+        slipring_subscriber_release(self->sub, m->seq);
+        subscriber_leave(self);
+        return NULL;
+    }
+    handle_unlock(&self->handle);
+    PyObject *body = region_memoryview(region);
+    Py_DECREF(region);
+    if (body && subscriber_texts(self, m, meta, &type, &sender))
+        message = message_new(body, sender, type, self->topic, m->seq, m->time_ns);
+    else
+        Py_XDECREF(body);
+    return message;
+}
+
+static PyObject *view_enter(PyObject *object, PyObject *ignored) {
+    View *view = (View *)object;
+    Subscriber *self = view->subscriber;
+    slipring_message m;
+    (void)ignored;
+    if (view->used) {
+        PyErr_SetString(PyExc_RuntimeError, "a view is used once: ask for another");
+        return NULL;
+    }
+    if (!subscriber_enter(self)) return NULL;
+    view->used = true;
+    for (int again = 1;;) {
+        int code = self->sub ? slipring_subscriber_hold(self->sub, &m) : SLIPRING_EMPTY;
+        if (code == SLIPRING_OK) break;
+        if (code == SLIPRING_EMPTY && again > 0) {
+            again = subscriber_wait(self, &view->timeout);
+            if (again > 0 || (again == 0 && !view->timeout.never_waits)) continue;
+        } else if (code != SLIPRING_EMPTY) {
+            raise_code(code);
+        }
+        subscriber_leave(self);
+        if (PyErr_Occurred()) return NULL;
+        Py_RETURN_NONE;
+    }
+    view->message = held_message(self, &m);
+    Py_XINCREF(view->message);
+    return view->message;
+}
+
+static PyObject *view_exit(PyObject *object, PyObject *args) {
+    View *view = (View *)object;
+    (void)args;
+    if (!view->message) Py_RETURN_NONE;
+    PyObject *result = PyObject_CallMethod(((Message *)view->message)->body, "release", NULL);
+    /* Arrays and slices made from it are still in use: the message stays held until they are gone. */
+    if (!result && PyErr_ExceptionMatches(PyExc_BufferError)) PyErr_Clear();
+    Py_XDECREF(result);
+    Py_CLEAR(view->message);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}
+
+static void view_dealloc(PyObject *object) {
+    View *view = (View *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    Py_XDECREF(view->message);
+    Py_DECREF(view->subscriber);
+    PyObject_Free(object);
+    Py_DECREF(type);
+}
+
+static PyMethodDef view_methods[] = {{"__enter__", view_enter, METH_NOARGS, NULL},
+                                     {"__exit__", view_exit, METH_VARARGS, NULL},
+                                     {NULL, NULL, 0, NULL}};
+static PyType_Slot view_slots[] = {{Py_tp_dealloc, view_dealloc}, {Py_tp_methods, view_methods}, {0, NULL}};
+static PyType_Spec view_spec = {.name = "slipring.View",
+                                .basicsize = sizeof(View),
+                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                .slots = view_slots};
+
+bool view_type_ready(PyObject *module) { return (view_type = add_type(module, &view_spec)) != NULL; }
