@@ -47,6 +47,12 @@ static int take_turn(const char *bus, int *directory) {
     return SLIPRING_OK;
 }
 
+/* By name: closing would not do if a fork in another thread shares the descriptor. */
+static void end_turn(int directory) {
+    flock(directory, LOCK_UN);
+    close(directory);
+}
+
 /* A file without a name, mode exactly as given whatever the umask, its space reserved. */
 static int make_file(int directory, uint64_t size, uint32_t mode, int *out) {
     int fd = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -89,6 +95,7 @@ static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, c
     ring.writers_offset = g->writers_offset;
     ring.slots_offset = g->slots_offset;
     ring.passed_offset = g->passed_offset;
+    ring.abandoned_offset = g->abandoned_offset;
     ring.payload_offset = g->payload_offset;
     ring.writer_count = g->writer_count;
     ring.reader_count = g->reader_count;
@@ -173,7 +180,7 @@ static int create(const char *bus, const char *topic, const slipring_settings *s
         code = slr_fault(SLIPRING_EXISTS, "topic", "topic '%s' exists: use exist_ok=True or another name", topic);
     else
         code = create_locked(directory, topic, s);
-    close(directory);
+    end_turn(directory);
     return code;
 }
 
@@ -247,6 +254,6 @@ int slipring_topic_remove(const char *bus, const char *topic) {
         }
         slr_segment_close(segment);
     }
-    close(directory);
+    end_turn(directory);
     return code;
 }

@@ -29,7 +29,8 @@ bool slr_geometry_place(struct slr_geometry *g) {
     g->writers_offset = SLR_PAGE;
     g->slots_offset = round_up(g->writers_offset + (uint64_t)g->writer_count * SLR_WRITER_SIZE, SLR_PAGE);
     g->passed_offset = g->slots_offset + g->slot_count * SLR_SLOT_SIZE;
-    g->payload_offset = round_up(g->passed_offset + g->slot_count * sizeof(uint64_t), SLR_PAGE);
+    g->abandoned_offset = g->passed_offset + g->slot_count * sizeof(uint64_t);
+    g->payload_offset = round_up(g->abandoned_offset + g->slot_count * sizeof(uint64_t), SLR_PAGE);
     g->ring_size = g->payload_offset + g->capacity;
     g->readers_offset = SLR_PAGE;
     g->cursors_offset = g->readers_offset + (uint64_t)g->reader_count * SLR_READER_SIZE;

@@ -21,7 +21,7 @@
 struct slr_geometry {
     uint64_t capacity, slot_count;
     uint32_t writer_count, reader_count, cursor_count;
-    uint64_t writers_offset, slots_offset, passed_offset, payload_offset, ring_size;
+    uint64_t writers_offset, slots_offset, passed_offset, abandoned_offset, payload_offset, ring_size;
     uint64_t readers_offset, cursors_offset, readers_size;
 };
 

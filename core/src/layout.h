@@ -2,7 +2,7 @@
  *
  * The memory of a topic: two files, described normatively in docs/spec/memory-layout.md.
  *
- *   <topic>.ring      header page | writer table | slots | passed | payload
+ *   <topic>.ring      header page | writer table | slots | passed | abandoned | payload
  *   <topic>.readers   header page | reader table | cursor table
  *
  * SLR_LAYOUT below pins every field with a literal offset and size. The static asserts compare it with the
@@ -35,7 +35,10 @@ enum slr_kind { SLR_KIND_FREE = 0, SLR_KIND_LOSSY = 1, SLR_KIND_RELIABLE = 2, SL
 #define SLR_INCARNATION 0x100ull
 
 #define SLR_NO_HOLD UINT64_MAX
-#define SLR_WAKE_SLEEPING 1u /* bit 0 of the futex words: somebody sleeps; the other bits count wakes */
+/* The futex words: bit 0 somebody sleeps, bit 1 somebody is waking them, the rest counts wake-ups. */
+#define SLR_WAKE_SLEEPING 1u
+#define SLR_WAKE_WAKING 2u
+#define SLR_WAKE_COUNT 4u
 #define SLR_NAME_SIZE 64     /* a cursor's name, zero padded */
 
 #define SLR_SLOT_SIZE 32u
@@ -56,6 +59,7 @@ struct slr_ring_header {
     uint64_t writers_offset;
     uint64_t slots_offset;
     uint64_t passed_offset;
+    uint64_t abandoned_offset;
     uint64_t payload_offset;
     uint32_t writer_count;
     uint32_t reader_count;
@@ -145,15 +149,16 @@ struct slr_cursor {
     X(ring_header, writers_offset, 56, 8) \
     X(ring_header, slots_offset, 64, 8)   \
     X(ring_header, passed_offset, 72, 8)  \
-    X(ring_header, payload_offset, 80, 8) \
-    X(ring_header, writer_count, 88, 4)   \
-    X(ring_header, reader_count, 92, 4)   \
-    X(ring_header, cursor_count, 96, 4)   \
-    X(ring_header, delivery, 100, 4)      \
-    X(ring_header, writers, 104, 4)       \
-    X(ring_header, creator_pid, 108, 4)   \
-    X(ring_header, created_ns, 112, 8)    \
-    X(ring_header, boot_id, 120, 16)      \
+    X(ring_header, abandoned_offset, 80, 8) \
+    X(ring_header, payload_offset, 88, 8) \
+    X(ring_header, writer_count, 96, 4)   \
+    X(ring_header, reader_count, 100, 4)  \
+    X(ring_header, cursor_count, 104, 4)  \
+    X(ring_header, delivery, 108, 4)      \
+    X(ring_header, writers, 112, 4)       \
+    X(ring_header, creator_pid, 116, 4)   \
+    X(ring_header, created_ns, 120, 8)    \
+    X(ring_header, boot_id, 128, 16)      \
     X(ring_header, removed, 192, 8)       \
     X(ring_header, tail, 256, 8)          \
     X(ring_header, oldest, 320, 8)        \

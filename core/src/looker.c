@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "fault.h"
+#include "gap.h"
 #include "peers.h"
 #include "ring.h"
-#include "subscriber.h"
 
 struct slipring_looker {
     struct slr_segment *s;
@@ -36,7 +36,7 @@ void slipring_looker_close(slipring_looker *looker) {
 static void count_sequences(const struct slr_segment *s, slipring_topic_info *out) {
     for (int attempt = 0; attempt < 1000; attempt++) {
         uint64_t abandoned, open = 0;
-        if (!slr_read_oldest(s, &out->oldest, &abandoned)) break;
+        if (!slr_gap_oldest(s, &out->oldest, &abandoned)) break;
         uint64_t tail = out->tail = slr_observe(&s->ring->tail);
         uint64_t word = slr_observe(&slr_slot_of(s, tail)->word);
         if (slr_word_lap(word) == slr_lap(s, tail) && slr_word_state(word) == SLR_READY) out->tail = ++tail;

@@ -4,8 +4,8 @@
  *
  * By copy, without a hold: acquire the word, take the slot's fields and the payload by relaxed copies, fence, and look
  * at oldest. If it is still not past us, nothing we copied had been overwritten; else we were lapped: go on at oldest,
- * and count as lost what lies between, less the sequences that were abandoned (passed[], see reclaim.c). Laps are full
- * width, so a reader any number of laps behind knows it.
+ * and count as lost the messages that lay between (gap.c). Laps are full width, so a reader any number of laps behind
+ * knows it.
  *
  * Safe readers (reliable, or with a cursor on a reliable topic) have a hold at or below their position: no check.
  *
@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "copy.h"
 #include "fault.h"
+#include "gap.h"
 #include "peers.h"
 #include "subscriber.h"
 #include "wait.h"
@@ -65,38 +66,14 @@ static enum look look_at(const struct slr_segment *s, uint64_t seq, uint64_t *wo
     return look == OPEN_CLAIM ? judge_claim(s, seq, *word) : look;
 }
 
-bool slr_read_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned) {
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        *oldest = slr_observe(&s->ring->oldest);
-        *abandoned = slr_observe(&s->passed[*oldest & s->slot_mask]) - *oldest;
-        if (slr_observe(&s->ring->oldest) == *oldest) return true;
-    }
-    return false;
-}
-
-static void decide(slipring_subscriber *sub) {
-    int kept = 0;
-    for (int i = 0; i < sub->undecided_count; i++) {
-        uint64_t word;
-        enum look look = look_at_word(sub->s, sub->undecided[i], &word);
-        if (look == OPEN_CLAIM) sub->undecided[kept++] = sub->undecided[i];
-        if (look == ABANDONED) sub->abandoned++;
-    }
-    sub->undecided_count = kept;
-}
-
 int slr_read_resync(slipring_subscriber *sub) {
     const struct slr_segment *s = sub->s;
-    uint64_t oldest, abandoned;
-    decide(sub);
-    if (!slr_read_oldest(s, &oldest, &abandoned)) return damaged("oldest does not rest");
-    uint64_t skipped = oldest - sub->position, gone = abandoned - sub->abandoned;
+    struct slr_gap gap;
     /* tail may be one behind a message that one writer has just made READY */
-    if (sub->safe || (int64_t)skipped <= 0 || (int64_t)(oldest - slr_observe(&s->ring->tail)) > 1 || gone > skipped)
+    if (sub->safe || !slr_gap_from(s, sub->position, &gap) || (int64_t)(gap.oldest - slr_observe(&s->ring->tail)) > 1)
         return damaged("a message disappeared that nobody may have reclaimed");
-    if (!sub->conflate) sub->lost += skipped - gone;
-    sub->position = oldest;
-    sub->abandoned = abandoned;
+    if (!sub->conflate) sub->lost += gap.messages;
+    sub->position = gap.oldest;
     if (sub->self) slr_poke(&sub->self->lost, sub->lost);
     return SLIPRING_OK;
 }
@@ -178,7 +155,6 @@ static int peek_next(slipring_subscriber *sub, slipring_message *out) {
         if (look == DAMAGED) return damaged("a slot is in no known state");
         if (look == ABANDONED) {
             sub->position++;
-            sub->abandoned++;
             continue;
         }
         if (look == FOUND) code = describe(sub, sub->position, out);
@@ -225,7 +201,6 @@ int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
     sub->peeked = false;
     int code = slr_read_check(sub);
     if (code) return code;
-    if (sub->undecided_count) decide(sub);
     code = sub->conflate ? peek_newest(sub, out) : peek_next(sub, out);
     sub->peeked = code == SLIPRING_OK;
     if (code == SLIPRING_OK) sub->peeked_size = slr_reserved(out->size, (uint64_t)out->type_size + out->sender_size);
@@ -275,21 +250,17 @@ int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_s
 void slr_read_settle(slipring_subscriber *sub, uint64_t limit) {
     const struct slr_segment *s = sub->s;
     for (; limit && sub->settled < sub->position; limit--) {
-        uint64_t word, oldest, abandoned;
+        uint64_t word;
+        struct slr_gap gap;
         enum look look = look_at(s, sub->settled, &word);
         if (look == OPEN_CLAIM || look == NOTHING || look == DAMAGED) break;
         if (look == OVERTAKEN || slr_peek(&s->ring->oldest) > sub->settled) {
-            if (!slr_read_oldest(s, &oldest, &abandoned)) break;
-            if ((int64_t)(oldest - sub->settled) <= 0 || oldest > sub->position) break;
-            sub->settled_messages += oldest - sub->settled - (abandoned - sub->abandoned);
-            sub->settled = oldest;
-            sub->abandoned = abandoned;
+            if (!slr_gap_from(s, sub->settled, &gap) || gap.oldest > sub->position) break;
+            sub->settled_messages += gap.messages;
+            sub->settled = gap.oldest;
             continue;
         }
-        if (look == ABANDONED)
-            sub->abandoned++;
-        else
-            sub->settled_messages++;
+        if (look == FOUND) sub->settled_messages++;
         sub->settled++;
     }
     if (sub->settled_messages > sub->received) sub->filtered = sub->settled_messages - sub->received;

@@ -12,10 +12,14 @@
  *           at *all* holds: a reader publishes its hold, fences, and checks oldest, so either we see the hold or the
  *           reader sees the new oldest. Claims test freed, never oldest.
  *
- * passed[b % slots] = b + (abandoned sequences below b), stored before oldest becomes b. A reader that was lapped
- * thereby knows exactly how many *messages* it lost, not only how many sequences. The value is determined by b
- * (everything below is settled) and grows with b, so values never repeat and a stale reclaimer's compare-and-swap
- * cannot harm.
+ * Sequences may be abandoned, and a reader that was lapped must know how many *messages* it lost. So before oldest
+ * becomes b, a reclaimer stores
+ *
+ *   passed[b % slots] = b + n, n being the number of abandoned sequences below b, and
+ *   abandoned[j % slots] = the j-th abandoned sequence, for each one it passes.
+ *
+ * Both are determined by the settled slots below b, and grow: a value never comes again in its place, and a stale
+ * reclaimer's compare-and-swap fails. See gap.c for the reading side.
  */
 #include "fault.h"
 #include "clock.h"
@@ -103,15 +107,28 @@ static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint
     return w;
 }
 
-/* Stores passed for boundary `to`; false if oldest has moved meanwhile. */
-static bool record_passed(const struct slr_segment *s, uint64_t from, const struct walk *w) {
-    uint64_t value = slr_peek(&s->passed[from & s->slot_mask]) + (w->to - from) + w->abandoned;
-    _Atomic uint64_t *place = &s->passed[w->to & s->slot_mask];
+/* Stores a value that follows from oldest being `from`; false if it has moved meanwhile. */
+static bool record(const struct slr_segment *s, uint64_t from, _Atomic uint64_t *place, uint64_t value) {
     for (;;) {
         uint64_t old = slr_observe(place);
         if (slr_observe(&s->ring->oldest) != from) return false;
         if (old == value || slr_swap_if(place, old, value)) return true;
     }
+}
+
+static bool record_abandoned(const struct slr_segment *s, uint64_t from, uint64_t to, uint64_t index) {
+    for (uint64_t seq = from; seq < to; seq++) {
+        if (slr_word_state(slr_observe(&slr_slot_of(s, seq)->word)) != SLR_GONE) continue;
+        if (!record(s, from, &s->abandoned[index++ & s->slot_mask], seq)) return false;
+        SLR_POINT("reclaim.recorded_abandoned");
+    }
+    return true;
+}
+
+static bool record_walk(const struct slr_segment *s, uint64_t from, const struct walk *w) {
+    uint64_t passed = slr_observe(&s->passed[from & s->slot_mask]);
+    if (w->abandoned && !record_abandoned(s, from, w->to, passed - from)) return false;
+    return record(s, from, &s->passed[w->to & s->slot_mask], passed + (w->to - from) + w->abandoned);
 }
 
 static void advance_freed(const struct slr_segment *s, bool check_lives) {
@@ -137,7 +154,7 @@ static int reclaim_round(const struct slr_segment *s, uint32_t self, const struc
     if (s->delivery == SLR_RELIABLE) limit = lowest_hold(s, true, check_lives, limit);
     struct walk w = walk_settled(s, self, oldest, limit, least_seq + s->slot_count / 16,
                                  least_position + s->capacity / 16);
-    if (!w.stale && w.to > oldest && record_passed(s, oldest, &w)) {
+    if (!w.stale && w.to > oldest && record_walk(s, oldest, &w)) {
         SLR_POINT("reclaim.before_oldest");
         slr_swap_if(&s->ring->oldest, oldest, w.to);
     }

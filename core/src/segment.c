@@ -94,7 +94,8 @@ static int check_ring(const char *topic, const struct slr_ring_header *h, uint64
                                .cursor_count = h->cursor_count};
     if (!slr_geometry_place(g) || h->page_size != SLR_PAGE || h->file_size != g->ring_size ||
         h->writers_offset != g->writers_offset || h->slots_offset != g->slots_offset ||
-        h->passed_offset != g->passed_offset || h->payload_offset != g->payload_offset)
+        h->passed_offset != g->passed_offset || h->abandoned_offset != g->abandoned_offset ||
+        h->payload_offset != g->payload_offset)
         return corrupt(topic, "ring", "its header contradicts itself");
     if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE) return corrupt(topic, "ring", "unknown settings");
     if (file_size != g->ring_size) return corrupt(topic, "ring", "it was truncated or extended");
@@ -118,7 +119,7 @@ static int check_readers(const char *topic, const struct slr_readers_header *h, 
 }
 
 /* The file, and its payload once more behind it. */
-static int map_ring(struct slr_segment *s, const struct slr_geometry *g) {
+static int map_ring(struct slr_segment *s, int fd, const struct slr_geometry *g) {
     int protection = s->ring_writable ? PROT_READ | PROT_WRITE : PROT_READ;
     int flags = MAP_SHARED | MAP_FIXED | (g->ring_size <= POPULATE_UP_TO ? MAP_POPULATE : 0);
     s->ring_span = g->ring_size + g->capacity;
@@ -128,25 +129,37 @@ static int map_ring(struct slr_segment *s, const struct slr_geometry *g) {
         return slr_fault_errno("cannot reserve address space for the ring");
     }
     s->ring = (struct slr_ring_header *)base;
-    if (mmap(base, g->ring_size, protection, flags, s->ring_fd, 0) == MAP_FAILED ||
-        mmap(base + g->ring_size, g->capacity, protection, flags, s->ring_fd, (off_t)g->payload_offset) == MAP_FAILED)
+    if (mmap(base, g->ring_size, protection, flags, fd, 0) == MAP_FAILED ||
+        mmap(base + g->ring_size, g->capacity, protection, flags, fd, (off_t)g->payload_offset) == MAP_FAILED)
         return slr_fault_errno("cannot map the ring");
     s->writer = (struct slr_writer *)(base + g->writers_offset);
     s->slot = (struct slr_slot *)(base + g->slots_offset);
     s->passed = (_Atomic uint64_t *)(base + g->passed_offset);
+    s->abandoned = (_Atomic uint64_t *)(base + g->abandoned_offset);
     s->payload = base + g->payload_offset;
     return SLIPRING_OK;
 }
 
-static int map_readers(struct slr_segment *s, const struct slr_geometry *g) {
+static int map_readers(struct slr_segment *s, int fd, const struct slr_geometry *g) {
     int protection = s->readers_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    uint8_t *base = mmap(NULL, g->readers_size, protection, MAP_SHARED | MAP_POPULATE, s->readers_fd, 0);
+    uint8_t *base = mmap(NULL, g->readers_size, protection, MAP_SHARED | MAP_POPULATE, fd, 0);
     if (base == MAP_FAILED) return slr_fault_errno("cannot map the reader table");
     s->readers_span = g->readers_size;
     s->readers = (struct slr_readers_header *)base;
     s->reader = (struct slr_reader *)(base + g->readers_offset);
     s->cursor = (struct slr_cursor *)(base + g->cursors_offset);
     return SLIPRING_OK;
+}
+
+/* A second open file description of the same file. */
+static int open_again(int directory, const char *topic, const char *suffix, int flags, int same_as) {
+    struct stat a, b;
+    int fd = open_file(directory, topic, suffix, flags);
+    if (fd < 0) return fd;
+    if (fstat(fd, &a) == 0 && fstat(same_as, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev) return fd;
+    close(fd);
+    errno = ENOENT; /* removed and made anew meanwhile: the caller looks again */
+    return -1;
 }
 
 static int open_files(struct slr_segment *s, int directory, const char *topic, enum slr_access access) {
@@ -162,7 +175,7 @@ static int open_files(struct slr_segment *s, int directory, const char *topic, e
     return s->readers_fd < 0 ? open_fault(topic, "readers") : SLIPRING_OK;
 }
 
-static int check_and_map(struct slr_segment *s, const char *topic) {
+static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, const char *topic) {
     struct slr_ring_header ring;
     struct slr_readers_header readers;
     struct slr_geometry g;
@@ -185,8 +198,20 @@ static int check_and_map(struct slr_segment *s, const char *topic) {
     s->cursor_count = g.cursor_count;
     s->delivery = (int)ring.delivery;
     s->writers = (int)ring.writers;
-    code = map_ring(s, &g);
-    return code ? code : map_readers(s, &g);
+    code = map_ring(s, ring_fd, &g);
+    return code ? code : map_readers(s, readers_fd, &g);
+}
+
+/* Through descriptors of their own, closed once the mappings are made. */
+static int map_files(struct slr_segment *s, int directory, const char *topic) {
+    int ring_flags = s->ring_writable ? O_RDWR : O_RDONLY, readers_flags = s->readers_writable ? O_RDWR : O_RDONLY;
+    int ring_fd = open_again(directory, topic, "ring", ring_flags, s->ring_fd);
+    if (ring_fd < 0) return open_fault(topic, "ring");
+    int readers_fd = open_again(directory, topic, "readers", readers_flags, s->readers_fd);
+    int code = readers_fd < 0 ? open_fault(topic, "readers") : check_and_map(s, ring_fd, readers_fd, topic);
+    if (readers_fd >= 0) close(readers_fd);
+    close(ring_fd);
+    return code;
 }
 
 static int open_once(int directory, const char *topic, enum slr_access access, struct slr_segment **out) {
@@ -197,7 +222,7 @@ static int open_once(int directory, const char *topic, enum slr_access access, s
     slr_fork_watch(s);
     int code = open_files(s, directory, topic, access);
     slr_fork_allow();
-    if (!code) code = check_and_map(s, topic);
+    if (!code) code = map_files(s, directory, topic);
     if (code)
         slr_segment_close(s);
     else

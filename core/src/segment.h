@@ -24,13 +24,16 @@ struct slr_segment {
     struct slr_ring_header *ring;
     struct slr_writer *writer;
     struct slr_slot *slot;
-    _Atomic uint64_t *passed;
+    _Atomic uint64_t *passed;    /* by boundary: see reclaim.c */
+    _Atomic uint64_t *abandoned; /* the latest abandoned sequences, in order */
     uint8_t *payload; /* mapped twice in a row: any message is contiguous */
     struct slr_readers_header *readers;
     struct slr_reader *reader;
     struct slr_cursor *cursor;
 
-    int ring_fd, readers_fd; /* -1 in a forked child */
+    /* For locks and questions; never mapped, since a mapping inherited by a forked child would keep the open file
+     * description, and with it our locks, alive. -1 in a forked child. */
+    int ring_fd, readers_fd;
     size_t ring_span, readers_span;
     uint64_t fork_generation;
     struct slr_segment *next, **link; /* all segments of the process, for fork */

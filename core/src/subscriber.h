@@ -9,7 +9,6 @@
 #include "ring.h"
 
 #define SLR_MAX_VIEWS 256
-#define SLR_MAX_UNDECIDED 16
 
 struct slr_filter;
 
@@ -20,17 +19,11 @@ struct slipring_subscriber {
     bool conflate;
     bool safe; /* a hold keeps everything from position on: no copy can be overwritten */
 
-    uint64_t position;  /* next sequence to look at */
-    uint64_t abandoned; /* sequences below position that never became messages */
+    uint64_t position; /* next sequence to look at */
     uint64_t received, lost, filtered;
 
     bool peeked; /* a message was shown and not yet accepted */
     uint64_t peeked_size;
-
-    /* Claims below the place where we joined that were open then: if they end abandoned, reclaimers will count them
-     * and we must too. */
-    uint64_t undecided[SLR_MAX_UNDECIDED];
-    int undecided_count;
 
     /* Conflating readers settle their accounts behind their position (read.c). */
     uint64_t settled, settled_messages;
@@ -47,8 +40,6 @@ struct slipring_subscriber {
 int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq);
 
 /* read.c */
-/* oldest and the number of abandoned sequences below it, as of one moment; false: contents are damaged. */
-bool slr_read_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned);
 bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim);
 int slr_read_check(slipring_subscriber *sub);
 /* Position moved by one past a message of peeked_size. */

@@ -26,10 +26,17 @@ int slr_sleep(_Atomic uint32_t *word, uint32_t value, int64_t deadline_ns) {
 }
 
 void slr_wake_all(_Atomic uint32_t *word) {
-    uint32_t value = slr_peek(word);
-    while (!slr_swap_if32(word, value, (value + 2) & ~SLR_WAKE_SLEEPING)) value = slr_peek(word);
+    uint32_t value, waking;
+    do {
+        value = slr_peek(word);
+        waking = ((value + SLR_WAKE_COUNT) & ~SLR_WAKE_SLEEPING) | SLR_WAKE_WAKING;
+    } while (!slr_swap_if32(word, value, waking));
     SLR_POINT("wake.before_call");
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    SLR_POINT("wake.after_call");
+    /* Unless another waker has begun since: then the mark is its own. */
+    while (((value = slr_peek(word)) | SLR_WAKE_SLEEPING) == (waking | SLR_WAKE_SLEEPING))
+        if (slr_swap_if32(word, value, value & ~SLR_WAKE_WAKING)) break;
 }
 
 int64_t slipring_deadline(double timeout_s) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping and waking through a futex word in shared memory: {count of wakes, somebody sleeps}.
+ * Sleeping and waking through a futex word in shared memory: {count of wake-ups, waking, somebody sleeps}.
  */
 #ifndef SLR_WAIT_H
 #define SLR_WAIT_H
@@ -19,11 +19,10 @@ uint32_t slr_sleep_announce(_Atomic uint32_t *word);
 int slr_sleep(_Atomic uint32_t *word, uint32_t value, int64_t deadline_ns);
 void slr_wake_all(_Atomic uint32_t *word);
 
-static inline bool slr_somebody_sleeps(_Atomic uint32_t *word) { return slr_peek(word) & SLR_WAKE_SLEEPING; }
-/* One system call for each time somebody fell asleep; none when nobody did. The first waker clears the flag, so a
- * sleeper that was killed costs one call, once. */
+/* One system call for each time somebody fell asleep; none when nobody did. The waker clears the flag, so a sleeper
+ * that was killed costs one call, once; a waker killed before its call has left its mark, and the next one calls. */
 static inline void slr_wake_sleepers(_Atomic uint32_t *word) {
-    if (slr_somebody_sleeps(word)) slr_wake_all(word);
+    if (slr_peek(word) & (SLR_WAKE_SLEEPING | SLR_WAKE_WAKING)) slr_wake_all(word);
 }
 
 #endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reading side of passed[] and abandoned[] (see reclaim.c): with oldest = b, n = passed[b] - b sequences below b were
+ * abandoned, the latest of them at abandoned[n-1], the one before at abandoned[n-2] and so on. Those not below `from` are
+ * sequences of the gap that never were messages.
+ */
+#include "gap.h"
+
+#define ATTEMPTS 1000 /* each fails only if a stride was reclaimed meanwhile */
+
+bool slr_gap_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        *oldest = slr_observe(&s->ring->oldest);
+        *abandoned = slr_observe(&s->passed[*oldest & s->slot_mask]) - *oldest;
+        if (slr_observe(&s->ring->oldest) == *oldest) return true;
+    }
+    return false;
+}
+
+/* The abandoned sequences in [from, oldest); beyond a whole ring of them the rest counts as messages. */
+static bool count_abandoned(const struct slr_segment *s, uint64_t from, uint64_t oldest, uint64_t below, uint64_t *count) {
+    for (*count = 0; *count < below && *count < s->slot_count; ++*count) {
+        uint64_t seq = slr_observe(&s->abandoned[(below - 1 - *count) & s->slot_mask]);
+        if (seq >= oldest) return false; /* overwritten by a later one: look again */
+        if (seq < from) break;
+    }
+    return true;
+}
+
+bool slr_gap_from(const struct slr_segment *s, uint64_t from, struct slr_gap *out) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uint64_t below, abandoned;
+        if (!slr_gap_oldest(s, &out->oldest, &below)) return false;
+        uint64_t skipped = out->oldest - from;
+        if ((int64_t)skipped <= 0) return false;
+        if (!count_abandoned(s, from, out->oldest, below, &abandoned)) continue;
+        out->messages = skipped - abandoned;
+        return abandoned <= skipped;
+    }
+    return false;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How many messages lie between two places of which the first is no longer readable.
+ */
+#ifndef SLR_GAP_H
+#define SLR_GAP_H
+
+#include "segment.h"
+
+struct slr_gap {
+    uint64_t oldest;   /* where reading can go on */
+    uint64_t messages; /* that were between `from` and there */
+};
+
+/* oldest and the number of abandoned sequences below it, as of one moment; false: contents are damaged. */
+bool slr_gap_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned);
+/* False: contents are damaged, or `from` is not below oldest. */
+bool slr_gap_from(const struct slr_segment *s, uint64_t from, struct slr_gap *out);
+
+#endif

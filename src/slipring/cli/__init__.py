@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ``slipring`` command: one module per verb, thin over the library.
+
+``main`` uses only the standard library until it knows that the ``cli`` extra is installed.  Beside the verbs:
+``app`` the command itself, ``endings`` how the process ends, ``failures`` an error in one line, ``options``
+what verbs share on the command line, ``framing`` bodies in a byte stream, ``survey`` all counters and
+their differences, ``arrivals`` gaps between messages, ``tables`` and ``units`` for the eye.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import NoReturn
+
+from slipring.cli import endings
+
+EXTRA = 'pip install "slipring[cli]"'
+
+
+def main() -> NoReturn:
+    """Run the command line in ``sys.argv`` and end the process with its exit code."""
+    try:
+        endings.prepare()
+        missing = [name for name in ("click", "rich") if importlib.util.find_spec(name) is None]
+        if missing:
+            endings.complain(f"error: the command line needs {' and '.join(missing)}: {EXTRA}")
+            sys.exit(2)
+        from slipring.cli.app import run
+
+        code = run()
+        endings.flush()
+    except endings.Stopped as stopped:
+        endings.die(stopped.signum)
+    except KeyboardInterrupt:
+        endings.die(endings.INTERRUPT)
+    except OSError as error:
+        endings.complain(f"error: {error.strerror or error}")
+        endings.discard_output()
+        sys.exit(1)
+    sys.exit(code)

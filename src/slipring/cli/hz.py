@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring hz``: how often messages come."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import click
+
+import slipring
+from slipring.cli import tables
+from slipring.cli.arrivals import Arrivals, Stamped
+from slipring.cli.endings import Stopped, complain
+from slipring.cli.options import PERIOD, TIMES, Target, format_option
+from slipring.cli.units import duration, frequency, number, speed
+
+_BATCH = 1024
+_GAPS = ("min", "median", "p99", "max")
+
+
+@click.command(short_help="Measure the rate of a topic.")
+@click.argument("topic")
+@click.option("--count", type=TIMES, help="End after this many messages.")
+@click.option("--for", "for_s", type=PERIOD, help="End after so much time.")
+@click.option(
+    "--window", "window_s", type=PERIOD, default=1.0, show_default=True, help="Time between reports."
+)
+@format_option("text")
+@click.pass_obj
+def command(
+    target: Target, topic: str, count: int | None, for_s: float | None, window_s: float, form: str
+) -> None:
+    """Measure TOPIC: messages and bytes per second, and the gaps between messages.
+
+    The first message starts the clock and is not counted. Reads without delaying any publisher; where it
+    cannot keep up, lost messages count in the rate, and bytes per second assume they were like the others.
+    The total comes last, also after Ctrl-C. The topic need not exist yet.
+    """
+    stop_at = time.monotonic() + for_s if for_s else math.inf
+    with target.open() as bus:
+        subscriber = bus.subscriber(topic, lossy=True)
+        if not subscriber.attached:
+            complain(f"waiting for topic {topic!r} to appear")
+        meter = Meter(subscriber, count or math.inf, stop_at)
+        try:
+            while window := meter.window(window_s):
+                _put("window", window, form)
+        except Stopped:
+            _put("total", meter.total, form)
+            raise
+        _put("total", meter.total, form)
+
+
+class Meter:
+    """Reads a subscriber, window by window, until ``count`` messages or ``stop_at``."""
+
+    def __init__(self, subscriber: slipring.Subscriber, count: float, stop_at: float) -> None:
+        self.total = Arrivals()
+        self._subscriber = subscriber
+        self._left = count
+        self._stop_at = stop_at
+        self._last: Stamped | None = None
+        self._since = 0.0
+        self._lost = 0
+
+    def window(self, length_s: float) -> Arrivals | None:
+        """The next window, or ``None`` at the end."""
+        if self._left <= 0 or (self._last is None and not self._first()) or time.monotonic() >= self._stop_at:
+            return None
+        found = Arrivals()
+        end = min(time.monotonic() + length_s, self._stop_at)
+        try:
+            while self._left > 0 and (wait_s := end - time.monotonic()) > 0:
+                batch = self._subscriber.recv_many(int(min(_BATCH, self._left)), timeout=wait_s)
+                self._last = found.add(batch, self._last)
+                self._left -= len(batch)
+        finally:
+            self._close(found)
+        return found
+
+    def _first(self) -> bool:
+        """Wait for the message that starts the clock, at the time it was published."""
+        wait_s = self._stop_at - time.monotonic()
+        first = self._subscriber.recv(timeout=None if math.isinf(wait_s) else max(wait_s, 0.0))
+        if first is None:
+            return False
+        self._last = first
+        self._lost = self._subscriber.lost
+        self._since = time.monotonic() - max(time.time_ns() - first.time_ns, 0) / 1e9
+        return True
+
+    def _close(self, found: Arrivals) -> None:
+        now = time.monotonic()
+        found.elapsed_s = now - self._since
+        found.lost = self._subscriber.lost - self._lost
+        self._since = now
+        self._lost += found.lost
+        self.total.merge(found)
+
+
+def _put(part: str, arrivals: Arrivals, form: str) -> None:
+    summary: dict[str, Any] = arrivals.summary()
+    if form == "json":
+        tables.put_json({"part": part, **summary})
+        return
+    gaps = "  ".join(f"{name} {duration(summary[f'gap_{name}_s'])}" for name in _GAPS)
+    rates = f"{frequency(summary['rate_hz'])} msg/s  {speed(summary['bytes_per_s'])}"
+    seen = f"{number(summary['messages'])} in {duration(summary['elapsed_s'])}"
+    lost = f"  lost {number(summary['lost'])}" if summary["lost"] else ""
+    tables.put_line(f"{part}: {rates}  gaps {gaps}  ({seen}){lost}")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring info``: everything known about one topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from slipring.cli import tables
+from slipring.cli.options import Target, format_option
+from slipring.cli.tables import Column
+from slipring.cli.units import duration, moment, number, size
+
+_WORDS = ("name", "sender", "kind", "alive", "attached", "delivery", "writers", "generation", "held")
+
+
+@click.command(short_help="Show all about one topic.")
+@click.argument("topic")
+@format_option()
+@click.pass_obj
+def command(target: Target, topic: str, form: str) -> None:
+    """Show all about TOPIC.
+
+    Its settings and counters, its publishers, its readers with lag and loss, its cursors with age and lag.
+    """
+    with target.open() as bus:
+        stats = bus.stats(topic)
+    if form == "json":
+        tables.put_json({"topic": topic, **stats})
+        return
+    facts = {"topic": topic, **{name: value for name, value in stats.items() if not isinstance(value, list)}}
+    tables.put_table(
+        (Column("fact"), Column("value")),
+        [(_title(name), _text(name, value)) for name, value in facts.items()],
+    )
+    for section, entries in stats.items():
+        if isinstance(entries, list) and entries:
+            tables.put_line("")
+            _put_entries(section, entries)
+
+
+def _put_entries(section: str, entries: list[Mapping[str, Any]]) -> None:
+    names = list(entries[0])
+    columns = [Column(_title(name), right=name not in _WORDS) for name in names]
+    tables.put_table(
+        columns, [[_text(name, entry[name]) for name in names] for entry in entries], title=section
+    )
+
+
+def _title(name: str) -> str:
+    return name.removesuffix("_s").removesuffix("_ns").replace("_", " ")
+
+
+def _text(name: str, value: Any) -> str:
+    """The value as people read it; its unit is in its name."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name in ("capacity", "bytes"):
+        return size(value)
+    if name.endswith("_ns"):
+        return moment(value)
+    if name.endswith("_s"):
+        return duration(value)
+    if isinstance(value, int) and name not in ("pid", "generation", "entry"):
+        return number(value)
+    return str(value)

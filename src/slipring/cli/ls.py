@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring ls``: the topics of a bus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from slipring.cli import endings, tables
+from slipring.cli.options import Target, format_option
+from slipring.cli.survey import Stats, Survey, living, survey
+from slipring.cli.tables import Column
+from slipring.cli.units import number, size
+
+_COLUMNS = (
+    Column("topic"),
+    Column("delivery"),
+    Column("capacity", right=True),
+    Column("retained", right=True),
+    Column("published", right=True),
+    Column("publishers", right=True),
+    Column("readers", right=True),
+    Column("cursors", right=True),
+)
+
+
+@click.command(short_help="List the topics.")
+@format_option()
+@click.pass_obj
+def command(target: Target, form: str) -> int:
+    """List the topics: how they deliver, how large they are, what they retain, who uses them.
+
+    A topic that cannot be read is reported on stderr, and the exit code is 1.
+    """
+    with target.open() as bus:
+        found = survey(bus)
+        place = f"bus {bus.name!r} in {bus.root}"
+    if form == "json":
+        tables.put_json([_record(topic, stats) for topic, stats in found.topics.items()])
+    elif found.topics or tables.on_terminal():
+        tables.put_table(_COLUMNS, [_row(topic, stats) for topic, stats in found.topics.items()])
+    if not found.topics and not found.problems and tables.on_terminal():
+        endings.complain(f"no topics on {place}")
+    return _report(found)
+
+
+def _report(found: Survey) -> int:
+    for topic, problem in found.problems.items():
+        endings.complain(f"error: topic {topic!r}: {problem} (`slipring doctor` checks every topic)")
+    return 1 if found.problems else 0
+
+
+def _record(topic: str, stats: Stats) -> dict[str, Any]:
+    facts = ("delivery", "writers", "capacity", "slots", "retained", "published", "bytes")
+    return {
+        "topic": topic,
+        **{fact: stats[fact] for fact in facts},
+        "publishers": len(living(stats["publishers"])),
+        "readers": len(living(stats["readers"])),
+        "cursors": len(stats["cursors"]),
+    }
+
+
+def _row(topic: str, stats: Stats) -> list[str]:
+    record = _record(topic, stats)
+    counts = ("retained", "published", "publishers", "readers", "cursors")
+    return [topic, stats["delivery"], size(stats["capacity"]), *(number(record[name]) for name in counts)]

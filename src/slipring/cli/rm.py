@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring rm``: remove topics."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import slipring
+from slipring.cli.options import Target
+from slipring.cli.survey import living
+from slipring.cli.units import printable
+
+
+@click.command(short_help="Remove topics.")
+@click.argument("topics", nargs=-1, required=True, metavar="TOPIC...")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--missing-ok", is_flag=True, help="A topic that is not there is no error.")
+@click.pass_obj
+def command(target: Target, topics: tuple[str, ...], yes: bool, missing_ok: bool) -> None:
+    """Remove each TOPIC with all it retains; whoever uses it is told that it is gone.
+
+    When one of them is missing, none is removed.
+    """
+    with target.open() as bus:
+        present = set(bus.topics())
+        wanted = list(dict.fromkeys(topics))
+        for topic in wanted:
+            if topic not in present and not missing_ok:
+                bus.remove(topic)  # says what is wrong: no such topic, or no such name
+        found = [topic for topic in wanted if topic in present]
+        if not yes:
+            _ask(bus, found)
+        for topic in found:
+            bus.remove(topic, missing_ok=missing_ok)
+
+
+def _ask(bus: slipring.Bus, topics: list[str]) -> None:
+    """Confirm on a terminal, naming who would notice."""
+    if not topics:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask on: --yes removes without asking")
+    for topic in topics:
+        if not click.confirm(f"Remove topic {printable(topic)} ({_users(bus, topic)})?", err=True):
+            raise click.Abort
+
+
+def _users(bus: slipring.Bus, topic: str) -> str:
+    try:
+        stats = bus.stats(topic)
+    except slipring.SlipringError as error:
+        return f"{type(error).__name__}: {printable(str(error))}"
+    users = {name: len(living(stats[name])) for name in ("publishers", "readers")}
+    counts = {"messages": stats["retained"], **users, "cursors": len(stats["cursors"])}
+    return ", ".join(f"{count} {name}" for name, count in counts.items())

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring sub``: bodies to stdout."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import click
+
+import slipring
+from slipring.cli import framing as frames
+from slipring.cli import tables
+from slipring.cli.endings import complain
+from slipring.cli.framing import Framing
+from slipring.cli.options import SECONDS, TIMES, Start, Target, format_option, framing_options, words
+
+_BATCH = 1024
+_REPORT_S = 1.0
+
+
+@click.command(short_help="Print messages as they come.")
+@click.argument("topic")
+@click.option(
+    "--start", type=Start(), help="First message: to come (new), newest, oldest retained, or a sequence."
+)
+@click.option("--count", type=TIMES, help="End after this many messages.")
+@click.option("--timeout", type=SECONDS, help="End when nothing came for so long.")
+@click.option("--cursor", metavar="NAME", help="Go on where NAME stopped; its place moves after each write.")
+@click.option("--types", multiple=True, metavar="TYPE,...", help="Only messages of these types.")
+@click.option("--ignore-types", multiple=True, metavar="TYPE,...", help="No messages of these types.")
+@click.option("--ignore-senders", multiple=True, metavar="NAME,...", help="No messages of these senders.")
+@click.option("--lossy", is_flag=True, help="Never delay the publishers of a reliable topic.")
+@click.option("--conflate", is_flag=True, help="Only the newest message there is, each time.")
+@framing_options("Nothing between bodies.")
+@format_option("text")
+@click.pass_obj
+def command(
+    target: Target,
+    topic: str,
+    count: int | None,
+    timeout: float | None,
+    framing: str | None,
+    form: str,
+    **given: Any,
+) -> int:
+    """Print the bodies of TOPIC, each exactly as it is and a newline; or one JSON object per line.
+
+    The topic need not exist yet. Losses are reported on stderr. On a reliable topic this reader delays the
+    publishers when it falls behind, unless --lossy. The exit code is 1 when --timeout ends it before --count
+    is reached.
+    """
+    if framing and form == "json":
+        raise click.UsageError(f"--{framing} and --format json exclude each other")
+    encode = _json_lines if form == "json" else partial(_framed, framing=Framing(framing or "lines"))
+    with target.open() as bus:
+        subscriber = bus.subscriber(topic, **_settings(given))
+        if not subscriber.attached:
+            complain(f"waiting for topic {topic!r} to appear")
+        losses = Losses(subscriber)
+        left = count
+        try:
+            while left is None or left > 0:
+                batch = subscriber.recv_many(_BATCH if left is None else min(_BATCH, left), timeout=timeout)
+                if not batch:
+                    break
+                tables.put(encode(batch))
+                if given["cursor"] is not None:
+                    subscriber.commit()
+                losses.report_now_and_then()
+                left = None if left is None else left - len(batch)
+        finally:
+            losses.report()
+    if left:
+        complain(f"error: nothing came for {timeout:g} s and {left} of {count} messages are missing")
+    return 1 if left else 0
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """The subscriber's settings that were asked for; the library's defaults hold for the others."""
+    settings = {name: words(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    return {
+        name: value
+        for name, value in settings.items()
+        if value is not None and value is not False and value != []
+    }
+
+
+def _framed(batch: Sequence[slipring.Message], framing: Framing) -> bytes:
+    return frames.join((message.body for message in batch), framing)
+
+
+def _json_lines(batch: Sequence[slipring.Message]) -> bytes:
+    return b"".join(tables.json_line(_record(message)) for message in batch)
+
+
+def _record(message: slipring.Message) -> dict[str, object]:
+    try:
+        body, encoding = message.body.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        body, encoding = base64.b64encode(message.body).decode("ascii"), "base64"
+    return {
+        "seq": message.seq,
+        "time_ns": message.time_ns,
+        "sender": message.sender,
+        "type": message.type,
+        "body": body,
+        "encoding": encoding,
+    }
+
+
+class Losses:
+    """Tells stderr about lost messages, at most once a second and once at the end."""
+
+    def __init__(self, subscriber: slipring.Subscriber) -> None:
+        self._subscriber = subscriber
+        self._told = 0
+        self._next_s = 0.0
+
+    def report_now_and_then(self) -> None:
+        if self._subscriber.lost > self._told and time.monotonic() >= self._next_s:
+            self.report()
+            self._next_s = time.monotonic() + _REPORT_S
+
+    def report(self) -> None:
+        lost = self._subscriber.lost
+        if lost > self._told:
+            complain(f"lost {lost - self._told} messages ({lost} in all): reading was slower than publishing")
+            self._told = lost

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data on stdout: JSON lines, a rich table on a terminal, plain columns in a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+from slipring.cli.units import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+class Column(NamedTuple):
+    title: str
+    right: bool = False
+
+
+Rows = Sequence[Sequence[str]]
+
+
+def stdout() -> BinaryIO:
+    """The byte stream behind stdout, or nowhere when the command was started without one."""
+    return cast(BinaryIO, sys.stdout.buffer if sys.stdout is not None else open(os.devnull, "wb"))
+
+
+def on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def json_line(value: Any) -> bytes:
+    """``value`` as one line of JSON; a name that is not text stays readable as an escape."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def put(data: bytes) -> None:
+    out = stdout()
+    out.write(data)
+    out.flush()
+
+
+def put_line(text: str) -> None:
+    put(printable(text).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def put_json(value: Any) -> None:
+    put(json_line(value))
+
+
+def put_table(columns: Sequence[Column], rows: Rows, title: str = "") -> None:
+    """Show ``rows``; without any, only a terminal sees the headings."""
+    if not on_terminal():
+        heading = f"{printable(title)}\n" if title else ""
+        put((heading + plain(columns, rows)).encode("utf-8", "backslashreplace"))
+        return
+    from rich.console import Console
+
+    table = rich_table(columns, rows, title)
+    console = Console()
+    Console(width=max(console.width, console.measure(table).maximum)).print(table)
+
+
+def plain(columns: Sequence[Column], rows: Rows) -> str:
+    """Columns aligned with spaces, nothing cut off."""
+    cells = [
+        [column.title.upper() for column in columns],
+        *([printable(cell) for cell in row] for row in rows),
+    ]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
+    lines = []
+    for row in cells:
+        padded = (
+            cell.rjust(width) if column.right else cell.ljust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        )
+        lines.append("  ".join(padded).rstrip() + "\n")
+    return "".join(lines)
+
+
+def rich_table(columns: Sequence[Column], rows: Rows, title: str = "") -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    heading = Text(printable(title), style="bold") if title else None
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), title=heading)
+    table.title_justify = "left"
+    for column in columns:
+        justify = "right" if column.right else "left"
+        table.add_column(column.title, justify=justify, no_wrap=True, header_style="bold cyan")  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    return table
