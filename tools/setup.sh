@@ -29,7 +29,7 @@ echo "setup: installing tools and extras into $venv"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade "pip>=25.1"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check meson-python meson ninja
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --group dev
-PATH="$PWD/$venv/bin:$PATH"; export PATH  # meson and ninja are found there
+PATH="$PWD/$venv/bin:$PATH" NINJA="$PWD/tools/ninja-in-turn"; export PATH NINJA
 echo "setup: building slipring"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation --editable '.[all]'
 "$venv/bin/python" -c 'import slipring; print("setup: slipring", slipring.__version__, "is ready in", "'"$venv"'")'

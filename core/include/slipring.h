@@ -224,7 +224,8 @@ typedef struct slipring_bell {
 void slipring_bell_ring(slipring_bell *bell);
 
 /* Until one of the subscribers may have something (peek decides), or the bell's count differs from seen_rings.
- * Spins for spin_ns first, then sleeps. OK, TIMEOUT, INTERRUPTED (a signal), CLOSED or TOPIC_GONE. */
+ * Spins for spin_ns first, then sleeps. OK (look, and come again if there is nothing), TIMEOUT, INTERRUPTED (a signal),
+ * CLOSED or TOPIC_GONE. */
 int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell *bell, uint32_t seen_rings,
                   int64_t deadline_ns, int64_t spin_ns);
 

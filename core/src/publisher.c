@@ -139,7 +139,7 @@ static int begin(slipring_publisher *pub, size_t size, const char *type, size_t 
 }
 
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size) {
-    uint64_t reserved;
+    uint64_t reserved = 0;
     return begin(pub, size, type, type_size, &reserved);
 }
 
@@ -195,7 +195,7 @@ static int send_one(slipring_publisher *pub, const void *body, size_t size, uint
 
 static int try_send(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
                     uint64_t *seq) {
-    uint64_t reserved;
+    uint64_t reserved = 0;
     int64_t now = slr_clock_realtime_ns();
     int code = begin(pub, size, type, type_size, &reserved);
     if (!code) code = check_file(pub, now);
@@ -218,7 +218,7 @@ int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t si
 
 int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_body *bodies, size_t count,
                                      const char *type, size_t type_size, size_t *sent, uint64_t *last_seq) {
-    uint64_t reserved;
+    uint64_t reserved = 0;
     int64_t now = slr_clock_realtime_ns();
     int code = check_file(pub, now);
     size_t done = 0;
@@ -234,7 +234,7 @@ int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_bod
 
 static int try_loan(slipring_publisher *pub, size_t size, const char *type, size_t type_size, slipring_claim *out) {
     struct slr_claimed claim;
-    uint64_t reserved;
+    uint64_t reserved = 0;
     int code = begin(pub, size, type, type_size, &reserved);
     if (!code) code = check_file(pub, slr_clock_realtime_ns());
     if (!code) code = try_claim(pub, reserved, true, &claim);

@@ -203,7 +203,10 @@ int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
     if (code) return code;
     code = sub->conflate ? peek_newest(sub, out) : peek_next(sub, out);
     sub->peeked = code == SLIPRING_OK;
-    if (code == SLIPRING_OK) sub->peeked_size = slr_reserved(out->size, (uint64_t)out->type_size + out->sender_size);
+    if (code == SLIPRING_OK) {
+        sub->slice_ns = 0;
+        sub->peeked_size = slr_reserved(out->size, (uint64_t)out->type_size + out->sender_size);
+    }
     if (code == SLIPRING_EMPTY) help_publishers(sub, true);
     return code;
 }

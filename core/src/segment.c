@@ -179,7 +179,7 @@ static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, con
     struct slr_ring_header ring;
     struct slr_readers_header readers;
     struct slr_geometry g;
-    uint64_t ring_size, readers_size;
+    uint64_t ring_size = 0, readers_size = 0;
     int code = read_header(s->ring_fd, topic, "ring", &ring, sizeof ring, &ring_size);
     if (!code) code = check_ring(topic, &ring, ring_size, &g);
     if (!code) code = read_header(s->readers_fd, topic, "readers", &readers, sizeof readers, &readers_size);

@@ -32,6 +32,7 @@ struct slipring_subscriber {
     int held_count;
 
     uint64_t progress_messages, progress_bytes; /* since publishers were last considered */
+    int64_t slice_ns; /* of a wait under way; 0: none is */
     struct slr_filter *filter;
     _Atomic uint64_t interrupted;
 };

@@ -5,9 +5,10 @@
  * A sleeper announces itself on every word (sequentially consistent), looks once more, and sleeps; a publisher makes a
  * message readable, fences, and looks for sleepers. So one of the two sees the other.
  *
- * Sleeping goes on in slices that grow with the time already waited, from 5 ms to 1 s. They bound what no wake-up can
- * tell: a publisher killed between its commit and its wake-up, a topic whose file was deleted, a damaged futex word.
- * Behind a claim that may turn out abandoned, slices are 1 ms.
+ * A call sleeps for one slice at most and the caller comes again; slices grow with the time waited, from 5 ms to 1 s.
+ * They bound what no wake-up can tell: a publisher killed between its commit and its wake-up, a topic whose file was
+ * deleted, a damaged futex word, a signal that came just before we slept. Behind a claim that may turn out abandoned,
+ * slices are 1 ms.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -118,28 +119,32 @@ static int sleep_slice(struct waiting *w, int64_t slice, int64_t deadline) {
     return sleep_on(w, words, count, until < deadline ? until : deadline);
 }
 
+/* Kept by the first subscriber; reading a message sets it back. */
+static int64_t next_slice(const struct waiting *w) {
+    if (w->count == 0) return LONGEST_SLICE;
+    int64_t slice = w->subs[0]->slice_ns ? w->subs[0]->slice_ns : SHORTEST_SLICE;
+    w->subs[0]->slice_ns = slice < LONGEST_SLICE ? slice * 2 : slice;
+    return slice;
+}
+
 int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell *bell, uint32_t seen_rings,
                   int64_t deadline_ns, int64_t spin_ns) {
     struct waiting w = {
         .subs = subs, .count = count, .bell = bell ? (_Atomic uint32_t *)&bell->rings : NULL, .seen_rings = seen_rings};
     int code = check(&w, false);
     if (code) return code;
-    int64_t begun = slr_clock_monotonic_ns();
-    int64_t spin_until = begun + spin_ns;
-    if (spin_ns > 0 && spin(&w, spin_until < deadline_ns ? spin_until : deadline_ns)) return check(&w, false);
-    for (int64_t slice = SHORTEST_SLICE;;) {
-        if (slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
-        int slept = sleep_slice(&w, slice, deadline_ns);
-        code = check(&w, slept == ETIMEDOUT);
-        if (code) return code;
-        if (slept == 0) return SLIPRING_OK;
-        if (slept == EINTR) return SLIPRING_INTERRUPTED;
-        if (slept != ETIMEDOUT) {
-            errno = slept;
-            return slr_fault_errno("cannot sleep");
-        }
-        /* A claim may have been abandoned meanwhile; only peek can tell. */
-        if (w.must_poll || anything(&w)) return slr_clock_monotonic_ns() >= deadline_ns ? SLIPRING_TIMEOUT : SLIPRING_OK;
-        if (slice < LONGEST_SLICE) slice *= 2;
-    }
+    /* A wait that goes on has spun already. */
+    bool first = count == 0 || subs[0]->slice_ns == 0;
+    int64_t now = slr_clock_monotonic_ns();
+    int64_t spin_until = now + spin_ns < deadline_ns ? now + spin_ns : deadline_ns;
+    if (first && spin_ns > 0 && spin(&w, spin_until)) return check(&w, false);
+    if (slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
+    int slept = sleep_slice(&w, next_slice(&w), deadline_ns);
+    code = check(&w, slept == ETIMEDOUT);
+    if (code) return code;
+    if (slept == EINTR) return SLIPRING_INTERRUPTED;
+    if (slept == 0 || slept == ETIMEDOUT)
+        return slept && slr_clock_monotonic_ns() >= deadline_ns ? SLIPRING_TIMEOUT : SLIPRING_OK;
+    errno = slept;
+    return slr_fault_errno("cannot sleep");
 }

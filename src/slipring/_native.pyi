@@ -71,7 +71,12 @@ class Bell:
 
 def set_error_factory(factory: Callable[[int, str, str, int, str, str], Exception], /) -> None: ...
 def wait(
-    subscribers: tuple[Subscriber, ...], bell: Bell | None, seen_rings: int, timeout: float | None, spin_us: float, /
+    subscribers: tuple[Subscriber, ...],
+    bell: Bell | None,
+    seen_rings: int,
+    timeout: float | None,
+    spin_us: float,
+    /,
 ) -> bool: ...
 def topic_create(bus: str, topic: str, settings: dict[str, int], exist_ok: bool, /) -> None: ...
 def topic_remove(bus: str, topic: str, /) -> None: ...

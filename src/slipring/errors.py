@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can go wrong, one class per cause.
 
-    SlipringError
-    ├── BadArgument (ValueError)     an argument that can never work; .argument names it
-    ├── TopicNotFound (LookupError)  there is no such topic (or cursor)
-    ├── TopicExists                  it exists with other settings: .found, .asked
-    ├── TopicGone                    it was removed, or its file deleted, under use
-    ├── WrongLayout                  the file is not a topic of this build
-    ├── Corrupt                      its contents contradict themselves
-    ├── Denied (PermissionError)     file modes do not allow it
-    ├── Busy                         somebody alive has it: one writer, a cursor
-    ├── Full                         no room within the time-out
-    ├── TooLarge (ValueError)        a message that can never fit
-    ├── TooManyReaders, TooManyWriters   the topic's tables are full of the living
-    ├── Timeout (TimeoutError)       an answer did not come in time
-    ├── Closed                       this handle was closed, by you
-    ├── PeerGone                     the other side is gone
-    ├── RemoteError                  the other side answered with an error
-    ├── ForkedHandle                 the handle belongs to the parent process
-    ├── NoSpace (OSError)            the file system is full
-    └── SystemFault (OSError)        any other refusal of the system, with its errno
+SlipringError
+├── BadArgument (ValueError)     an argument that can never work; .argument names it
+├── TopicNotFound (LookupError)  there is no such topic (or cursor)
+├── TopicExists                  it exists with other settings: .found, .asked
+├── TopicGone                    it was removed, or its file deleted, under use
+├── WrongLayout                  the file is not a topic of this build
+├── Corrupt                      its contents contradict themselves
+├── Denied (PermissionError)     file modes do not allow it
+├── Busy                         somebody alive has it: one writer, a cursor
+├── Full                         no room within the time-out
+├── TooLarge (ValueError)        a message that can never fit
+├── TooManyReaders, TooManyWriters   the topic's tables are full of the living
+├── Timeout (TimeoutError)       an answer did not come in time
+├── Closed                       this handle was closed, by you
+├── PeerGone                     the other side is gone
+├── RemoteError                  the other side answered with an error
+├── ForkedHandle                 the handle belongs to the parent process
+├── NoSpace (OSError)            the file system is full
+└── SystemFault (OSError)        any other refusal of the system, with its errno
 """
 
 from __future__ import annotations

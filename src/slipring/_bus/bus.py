@@ -39,7 +39,9 @@ def _make_directory(root: str, path: str) -> None:
         mode = stat.S_IMODE(status.st_mode)
         shared = mode & 0o002 and not mode & stat.S_ISVTX
         if shared:
-            raise Denied(f"root='{root}' may be written by everybody: use a directory of your own", argument="root")
+            raise Denied(
+                f"root='{root}' may be written by everybody: use a directory of your own", argument="root"
+            )
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:

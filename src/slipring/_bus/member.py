@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from slipring._native import Buffer
 
-
     from .publisher import Publisher
     from .subscriber import Message, Subscriber
 

@@ -13,7 +13,17 @@ from slipring.errors import BadArgument
 
 START_NEW, START_LAST, START_OLDEST, START_SEQ = range(4)
 _STARTS = {"new": START_NEW, "last": START_LAST, "oldest": START_OLDEST}
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -23,7 +33,8 @@ def size_bytes(argument: str, value: int | str) -> int:
         match = _SIZE.fullmatch(value)
         unit = _UNITS.get(match[2].upper()) if match else None
         if match is None or unit is None:
-            raise BadArgument(f"{argument}={value!r} is not a size: write 65536 or \"16MiB\"", argument=argument)
+            hint = 'write 65536 or "16MiB"'
+            raise BadArgument(f"{argument}={value!r} is not a size: {hint}", argument=argument)
         value = math.ceil(float(match[1]) * unit)
     return positive(argument, value)
 
@@ -90,7 +101,8 @@ def start_place(start: str | SupportsIndex) -> tuple[int, int]:
     """("new" | "last" | "oldest" | sequence) as the core's (start, sequence)."""
     if isinstance(start, str):
         if start not in _STARTS:
-            raise BadArgument(f'start={start!r} must be "new", "last", "oldest" or a sequence', argument="start")
+            places = '"new", "last", "oldest" or a sequence'
+            raise BadArgument(f"start={start!r} must be {places}", argument="start")
         return _STARTS[start], 0
     try:
         number = operator.index(start)

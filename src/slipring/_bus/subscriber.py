@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
-from . import aio
 from .native import _native
 from .settings import start_place
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from . import aio
 
 Message = _native.Message
 
@@ -46,9 +47,13 @@ class Subscriber(_native.Subscriber):
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
         """`recv` for asyncio: the same subscriber, without blocking the loop."""
+        from . import aio  # asyncio is slow to import, and most programs do without
+
         return await aio.receive(self, timeout)
 
     def __aiter__(self) -> aio.Messages:
+        from . import aio
+
         return aio.Messages(self)
 
     @property
