@@ -1,14 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo and make test do everything on a fresh machine; both begin with make setup.
+# `make demo` and `make test` do everything on a fresh machine; both begin with `make setup`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup
+SECONDS ?= 600
 
-.PHONY: setup test demo bench lint clean core-test sanitize storm
+.PHONY: help setup test demo bench lint storm clean
+
+help:
+	@echo "make setup   a virtual environment in $(VENV) with slipring, all extras and the tools of the tests"
+	@echo "make demo    a small robot of real processes, killed and restarted while it runs, and a report"
+	@echo "make test    all tests: C core with sanitizers, processes, crashes, hostile contents, CLI"
+	@echo "make lint    style, types, layers"
+	@echo "make bench   figures against rivals, in benchmarks/results"
+	@echo "make storm   a random SIGKILL storm of SECONDS=$(SECONDS)"
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml meson.build core/meson.build src/slipring/meson.build tools/setup.sh
+$(STAMP): pyproject.toml meson.build meson.options core/meson.build src/slipring/meson.build tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV)
 	@touch $(STAMP)
+
+test: setup
+	$(BIN)/python -m pytest
+
+demo: setup
+	$(BIN)/python -m demo
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	MESONPY_EDITABLE_SKIP="$$(echo $(CURDIR)/build/cp*)" PYTHONPATH=src $(BIN)/lint-imports --no-cache
+	sh tools/check-core.sh
+
+storm: setup
+	SLIPRING_STORM_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/crash/test_storm.py -o timeout=0
+
+clean:
+	rm -rf build build-* $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-report
