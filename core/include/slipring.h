@@ -6,7 +6,7 @@
  * own pace; any process may be killed at any instruction without disturbing the others.
  *
  *     slipring_publisher *pub;
- *     slipring_publisher_open("/dev/shm/slipring-0/robot", "imu", "gyro", NULL, &pub);
+ *     slipring_publisher_open("/dev/shm/slipring-0/robot", "imu", "gyro", 4, NULL, &pub);
  *     slipring_publisher_send(pub, "hello", 5, "text", 4, SLIPRING_NOW, NULL);
  *
  * Functions return SLIPRING_OK or a negative code; slipring_last_error() then tells the rest. Deadlines are
@@ -117,7 +117,7 @@ typedef struct slipring_body {
 } slipring_body;
 
 /* settings NULL: any; the topic is created when missing. */
-int slipring_publisher_open(const char *bus, const char *topic, const char *sender,
+int slipring_publisher_open(const char *bus, const char *topic, const char *sender, size_t sender_size,
                             const slipring_settings *settings, slipring_publisher **out);
 void slipring_publisher_close(slipring_publisher *pub); /* aborts open claims */
 

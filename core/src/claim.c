@@ -47,17 +47,20 @@ static int help(const struct slr_segment *s, uint64_t i, struct slr_slot *slot, 
     return SLIPRING_OK;
 }
 
-void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint32_t entry) {
-    *c = (struct slr_claimer){.s = s, .entry = entry};
+void slr_claimer_help(const struct slr_segment *s) {
     uint64_t tail = slr_observe(&s->ring->tail);
     struct slr_slot *slot = slr_slot_of(s, tail);
     uint64_t word = slr_observe(&slot->word);
-    if (slr_word_lap(word) == slr_lap(s, tail)) {
-        if (s->writers == SLR_ONE)
-            slr_publish(&s->ring->tail, tail + 1); /* its end was stored before its word */
-        else
-            help(s, tail, slot, word);
-    }
+    if (s->writers == SLR_MANY && slr_word_lap(word) == slr_lap(s, tail)) help(s, tail, slot, word);
+}
+
+void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint32_t entry) {
+    *c = (struct slr_claimer){.s = s, .entry = entry};
+    uint64_t tail = slr_observe(&s->ring->tail);
+    uint64_t word = slr_observe(&slr_slot_of(s, tail)->word);
+    slr_claimer_help(s);
+    /* The one writer before us died between a word and its tail; the slot's end was stored before its word. */
+    if (s->writers == SLR_ONE && slr_word_lap(word) == slr_lap(s, tail)) slr_publish(&s->ring->tail, tail + 1);
     SLR_POINT("attach.before_abandon");
     slr_abandon_claims(s, entry);
     c->tail = slr_observe(&s->ring->tail);

@@ -15,6 +15,8 @@ struct slr_claimed {
     uint64_t seq, start;
 };
 
+/* Finishes a claim that is not yet counted in tail, if there is one. */
+void slr_claimer_help(const struct slr_segment *s);
 /* After taking the entry's lock: finish and abandon what its last owner left. */
 void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint32_t entry);
 /* Reserves `size` bytes and the next sequence; never waits. OK, FULL or CORRUPT. visible: the claim is to be seen by

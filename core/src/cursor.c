@@ -56,8 +56,7 @@ static bool expired(const struct slr_segment *s, int entry) {
 }
 
 static void free_entry(struct slr_segment *s, int entry) {
-    uint64_t state = slr_observe(&s->cursor[entry].state);
-    slr_publish(&s->cursor[entry].state, (state & ~SLR_KIND_MASK) + SLR_INCARNATION);
+    slr_publish(&s->cursor[entry].state, slr_kind_next(slr_observe(&s->cursor[entry].state), SLR_KIND_FREE));
 }
 
 static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position) {
@@ -105,8 +104,7 @@ void slr_cursor_begin(slipring_subscriber *sub, const char *name, int64_t expire
     uint32_t high = slr_peek(&s->readers->high_cursor);
     while (high < (uint32_t)sub->cursor + 1 && !slr_swap_if32(&s->readers->high_cursor, high, (uint32_t)sub->cursor + 1))
         high = slr_peek(&s->readers->high_cursor);
-    uint64_t state = slr_observe(&c->state);
-    slr_agree_store(&c->state, ((state & ~SLR_KIND_MASK) + SLR_INCARNATION) | SLR_KIND_CURSOR);
+    slr_agree_store(&c->state, slr_kind_next(slr_observe(&c->state), SLR_KIND_CURSOR));
     SLR_POINT("cursor.made");
     slr_unlock(s->readers_fd, TABLE_BYTE);
 }

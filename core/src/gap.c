@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The reading side of passed[] and abandoned[] (see reclaim.c): with oldest = b, n = passed[b] - b sequences below b were
- * abandoned, the latest of them at abandoned[n-1], the one before at abandoned[n-2] and so on. Those not below `from` are
- * sequences of the gap that never were messages.
+ * abandoned. A reader that counted those below its position knows by that how many of the gap's sequences never were
+ * messages. One that joined behind an open claim cannot know its count; it looks at the latest of them, at
+ * abandoned[n-1], abandoned[n-2] and so on, down to `from`; from then on it knows.
  */
 #include "gap.h"
 
@@ -27,15 +28,18 @@ static bool count_abandoned(const struct slr_segment *s, uint64_t from, uint64_t
     return true;
 }
 
-bool slr_gap_from(const struct slr_segment *s, uint64_t from, struct slr_gap *out) {
+bool slr_gap_from(const struct slr_segment *s, uint64_t from, uint64_t abandoned, struct slr_gap *out) {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        uint64_t below, abandoned;
-        if (!slr_gap_oldest(s, &out->oldest, &below)) return false;
+        uint64_t between;
+        if (!slr_gap_oldest(s, &out->oldest, &out->abandoned)) return false;
         uint64_t skipped = out->oldest - from;
         if ((int64_t)skipped <= 0) return false;
-        if (!count_abandoned(s, from, out->oldest, below, &abandoned)) continue;
-        out->messages = skipped - abandoned;
-        return abandoned <= skipped;
+        if (abandoned != SLR_UNKNOWN)
+            between = out->abandoned - abandoned;
+        else if (!count_abandoned(s, from, out->oldest, out->abandoned, &between))
+            continue;
+        out->messages = skipped - between;
+        return between <= skipped;
     }
     return false;
 }

@@ -10,11 +10,15 @@
 struct slr_gap {
     uint64_t oldest;   /* where reading can go on */
     uint64_t messages; /* that were between `from` and there */
+    uint64_t abandoned; /* sequences below oldest */
 };
+
+#define SLR_UNKNOWN UINT64_MAX
 
 /* oldest and the number of abandoned sequences below it, as of one moment; false: contents are damaged. */
 bool slr_gap_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned);
-/* False: contents are damaged, or `from` is not below oldest. */
-bool slr_gap_from(const struct slr_segment *s, uint64_t from, struct slr_gap *out);
+/* abandoned: the sequences below `from` that were, as far as the caller knows. False: contents are damaged, or `from` is
+ * not below oldest. */
+bool slr_gap_from(const struct slr_segment *s, uint64_t from, uint64_t abandoned, struct slr_gap *out);
 
 #endif

@@ -29,8 +29,8 @@ enum slr_state { SLR_FREE = 0, SLR_CLAIMED = 1, SLR_READY = 2, SLR_GONE = 3 };
 enum slr_delivery { SLR_LOSSY = 0, SLR_RELIABLE = 1 };
 enum slr_writers { SLR_MANY = 0, SLR_ONE = 1 };
 
-/* A reader entry's state is {incarnation, kind}; kind 0 is a free entry. */
-enum slr_kind { SLR_KIND_FREE = 0, SLR_KIND_LOSSY = 1, SLR_KIND_RELIABLE = 2, SLR_KIND_CURSOR = 3 };
+/* The state of a table entry is {incarnation, kind}; kind 0 is a free entry. */
+enum slr_kind { SLR_KIND_FREE = 0, SLR_KIND_LOSSY = 1, SLR_KIND_RELIABLE = 2, SLR_KIND_CURSOR = 3, SLR_KIND_WRITER = 4 };
 #define SLR_KIND_MASK 0xffull
 #define SLR_INCARNATION 0x100ull
 
@@ -78,7 +78,7 @@ struct slr_ring_header {
 };
 
 struct slr_writer {
-    _Atomic uint64_t state; /* 0 free, else incarnation; by the owner of the entry's lock */
+    _Atomic uint64_t state; /* {incarnation, kind}: free, or SLR_KIND_WRITER */
     _Atomic uint64_t want;  /* bytes the owner's newest claim reserves; stable until tail passes that claim */
     _Atomic uint64_t published;
     _Atomic uint64_t bytes;

@@ -43,8 +43,10 @@ static void count_sequences(const struct slr_segment *s, slipring_topic_info *ou
         if (tail - out->oldest > s->slot_count) continue;
         for (uint64_t seq = out->oldest; seq < tail; seq++) {
             word = slr_observe(&slr_slot_of(s, seq)->word);
-            if (slr_word_state(word) == SLR_GONE) abandoned++;
-            if (slr_word_state(word) == SLR_CLAIMED) open++;
+            bool claimed = slr_word_state(word) == SLR_CLAIMED;
+            bool dead = claimed && slr_writer_dead(s, slr_word_writer(word));
+            if (slr_word_state(word) == SLR_GONE || dead) abandoned++;
+            if (claimed && !dead) open++;
         }
         if (slr_observe(&s->ring->oldest) != out->oldest) continue;
         out->abandoned = abandoned;
@@ -84,7 +86,7 @@ int slipring_looker_writer(slipring_looker *looker, uint32_t entry, slipring_wri
     const struct slr_segment *s = looker->s;
     const struct slr_writer *w = &s->writer[entry];
     memset(out, 0, sizeof *out);
-    out->used = slr_observe(&w->state) != 0;
+    out->used = !slr_kind_is(slr_observe(&w->state), SLR_KIND_FREE);
     out->alive = out->used && !slr_writer_dead(s, entry);
     out->published = slr_peek(&w->published);
     out->bytes = slr_peek(&w->bytes);
@@ -144,35 +146,11 @@ int slipring_looker_verify(slipring_looker *looker) {
     return SLIPRING_OK;
 }
 
-static uint32_t sweep_writers(struct slr_segment *s) {
-    uint32_t swept = 0;
-    for (uint32_t e = 0; e < s->writer_count; e++) {
-        if (slr_observe(&s->writer[e].state) == 0) continue;
-        uint64_t offset = slr_segment_writer_offset(e);
-        if (!slr_lock_try(s->ring_fd, offset)) continue;
-        slr_abandon_claims(s, e);
-        slr_publish(&s->writer[e].state, 0);
-        slr_unlock(s->ring_fd, offset);
-        swept++;
-    }
-    return swept;
-}
-
-static uint32_t sweep_readers(struct slr_segment *s) {
-    uint32_t swept = 0;
-    for (uint32_t e = 0; e < s->reader_count; e++) {
-        uint64_t state = slr_observe(&s->reader[e].state);
-        if (slr_kind_is(state, SLR_KIND_FREE) || !slr_reader_dead(s, e)) continue;
-        swept += slr_swap_if(&s->reader[e].state, state, (state & ~SLR_KIND_MASK) + SLR_INCARNATION);
-    }
-    return swept;
-}
-
 int slipring_topic_sweep(const char *bus, const char *topic, uint32_t *swept) {
     struct slr_segment *s;
     int code = slr_segment_open(bus, topic, SLR_PUBLISH, &s);
     if (code) return code;
-    *swept = sweep_writers(s) + sweep_readers(s);
+    *swept = slr_sweep_writers(s) + slr_sweep_readers(s);
     slr_segment_close(s);
     return SLIPRING_OK;
 }

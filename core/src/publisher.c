@@ -13,6 +13,7 @@
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
+#include "ticker.h"
 #include "wait.h"
 
 #define FILE_CHECK_NS INT64_C(500000000) /* how often a busy publisher asks whether its file still has a name */
@@ -25,6 +26,7 @@ struct slipring_publisher {
     struct slr_writer *self;
     uint64_t since_seq;
     uint64_t refused_size; /* of the last claim that found no room */
+    struct slr_ticker ticker;
     int64_t next_file_check_ns, slice_ns;
     _Atomic uint64_t interrupted;
     /* The block stored behind a body: type, then sender. Rebuilt when the type changes. */
@@ -40,14 +42,14 @@ static void own_entry(struct slr_segment *s, uint32_t entry, const char *sender,
     memcpy(w->name, sender, shown);
     w->name_size = (uint32_t)shown;
     slr_poke(&w->pid, (uint32_t)getpid());
-    slr_publish(&w->state, 1);
+    slr_publish(&w->state, slr_kind_next(slr_observe(&w->state), SLR_KIND_WRITER));
 }
 
 /* Free entries first: the dead's cost a sweep. */
 static bool lock_entry(struct slr_segment *s, uint32_t *out) {
     for (int dead = 0; dead <= 1; dead++)
         for (uint32_t e = 0; e < s->writer_count; e++) {
-            if ((slr_observe(&s->writer[e].state) != 0) != dead) continue;
+            if (slr_kind_is(slr_observe(&s->writer[e].state), SLR_KIND_FREE) == dead) continue;
             if (!slr_lock_try(s->ring_fd, slr_segment_writer_offset(e))) continue;
             *out = e;
             return true;
@@ -58,6 +60,9 @@ static bool lock_entry(struct slr_segment *s, uint32_t *out) {
 static int attach(slipring_publisher *pub, const char *topic, const char *sender) {
     struct slr_segment *s = pub->s;
     uint32_t entry;
+    slr_claimer_help(s); /* a dead writer's newest claim may not be counted in tail yet */
+    slr_sweep_writers(s);
+    slr_sweep_readers(s);
     if (!lock_entry(s, &entry)) {
         if (s->writers == SLR_ONE)
             return slr_fault(SLIPRING_BUSY, "writers", "topic '%s' has writers=\"one\" and a live publisher", topic);
@@ -73,9 +78,8 @@ static int attach(slipring_publisher *pub, const char *topic, const char *sender
     return SLIPRING_OK;
 }
 
-int slipring_publisher_open(const char *bus, const char *topic, const char *sender, const slipring_settings *settings,
-                            slipring_publisher **out) {
-    size_t sender_size = strlen(sender);
+int slipring_publisher_open(const char *bus, const char *topic, const char *sender, size_t sender_size,
+                            const slipring_settings *settings, slipring_publisher **out) {
     if (sender_size > SLIPRING_MAX_SENDER)
         return slr_fault(SLIPRING_BAD_ARGUMENT, "sender", "sender has %zu bytes, at most %d", sender_size,
                          SLIPRING_MAX_SENDER);
@@ -106,7 +110,7 @@ void slipring_publisher_close(slipring_publisher *pub) {
         slr_abandon_claims(s, pub->claimer.entry);
         SLR_POINT("detach.abandoned");
         slr_wake_sleepers(&s->readers->wake); /* what stood behind an aborted claim is readable now */
-        slr_publish(&pub->self->state, 0);
+        slr_publish(&pub->self->state, slr_kind_next(slr_observe(&pub->self->state), SLR_KIND_FREE));
         SLR_POINT("detach.freed");
     }
     slr_segment_close(s); /* releases the lock */
@@ -196,7 +200,7 @@ static int send_one(slipring_publisher *pub, const void *body, size_t size, uint
 static int try_send(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
                     uint64_t *seq) {
     uint64_t reserved = 0;
-    int64_t now = slr_clock_realtime_ns();
+    int64_t now = slr_ticker_now_ns(&pub->ticker);
     int code = begin(pub, size, type, type_size, &reserved);
     if (!code) code = check_file(pub, now);
     if (!code) code = send_one(pub, body, size, reserved, now, seq);
@@ -219,7 +223,7 @@ int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t si
 int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_body *bodies, size_t count,
                                      const char *type, size_t type_size, size_t *sent, uint64_t *last_seq) {
     uint64_t reserved = 0;
-    int64_t now = slr_clock_realtime_ns();
+    int64_t now = slr_ticker_now_ns(&pub->ticker);
     int code = check_file(pub, now);
     size_t done = 0;
     for (; !code && done < count; done++) {
@@ -236,7 +240,7 @@ static int try_loan(slipring_publisher *pub, size_t size, const char *type, size
     struct slr_claimed claim;
     uint64_t reserved = 0;
     int code = begin(pub, size, type, type_size, &reserved);
-    if (!code) code = check_file(pub, slr_clock_realtime_ns());
+    if (!code) code = check_file(pub, slr_ticker_now_ns(&pub->ticker));
     if (!code) code = try_claim(pub, reserved, true, &claim);
     if (code) return code;
     /* The lengths go into the slot now: the type in use may have changed by the time of the commit. */
@@ -263,7 +267,7 @@ int slipring_publisher_commit(slipring_publisher *pub, const slipring_claim *cla
     int code = slr_segment_check(pub->s);
     if (code) return code;
     uint64_t lengths = slr_peek(&slr_slot_of(pub->s, claim->seq)->lengths);
-    finish(pub, claim->seq, claim->reserved_start, claim->size, lengths, slr_clock_realtime_ns());
+    finish(pub, claim->seq, claim->reserved_start, claim->size, lengths, slr_ticker_now_ns(&pub->ticker));
     wake_readers(pub);
     return SLIPRING_OK;
 }

@@ -22,6 +22,7 @@
 #include "subscriber.h"
 #include "wait.h"
 
+#define SETTLE_AT_ONCE 256 /* slots: keeps a conflating read short */
 #define CLAIM_SPINS 32 /* a live writer's claim is over by then, mostly */
 
 enum look { FOUND, NOTHING, OPEN_CLAIM, ABANDONED, OVERTAKEN, DAMAGED };
@@ -70,10 +71,15 @@ int slr_read_resync(slipring_subscriber *sub) {
     const struct slr_segment *s = sub->s;
     struct slr_gap gap;
     /* tail may be one behind a message that one writer has just made READY */
-    if (sub->safe || !slr_gap_from(s, sub->position, &gap) || (int64_t)(gap.oldest - slr_observe(&s->ring->tail)) > 1)
+    if (sub->safe || !slr_gap_from(s, sub->position, sub->abandoned, &gap) || (int64_t)(gap.oldest - slr_observe(&s->ring->tail)) > 1)
         return damaged("a message disappeared that nobody may have reclaimed");
-    if (!sub->conflate) sub->lost += gap.messages;
+    if (sub->conflate) { /* counted when it settles */
+        sub->position = gap.oldest;
+        return SLIPRING_OK;
+    }
+    sub->lost += gap.messages;
     sub->position = gap.oldest;
+    sub->abandoned = gap.abandoned;
     if (sub->self) slr_poke(&sub->self->lost, sub->lost);
     return SLIPRING_OK;
 }
@@ -142,6 +148,11 @@ void slr_read_advance(slipring_subscriber *sub) {
     sub->progress_bytes += sub->peeked_size;
 }
 
+/* A conflating reader counts when it settles. */
+static void count_abandoned(slipring_subscriber *sub) {
+    if (!sub->conflate && sub->abandoned != SLR_UNKNOWN) sub->abandoned++;
+}
+
 static int peek_next(slipring_subscriber *sub, slipring_message *out) {
     const struct slr_segment *s = sub->s;
     uint64_t begun = sub->position;
@@ -155,6 +166,7 @@ static int peek_next(slipring_subscriber *sub, slipring_message *out) {
         if (look == DAMAGED) return damaged("a slot is in no known state");
         if (look == ABANDONED) {
             sub->position++;
+            count_abandoned(sub);
             continue;
         }
         if (look == FOUND) code = describe(sub, sub->position, out);
@@ -166,10 +178,13 @@ static int peek_next(slipring_subscriber *sub, slipring_message *out) {
         }
         if (code != SLIPRING_EMPTY) break;
         sub->position++;
-        sub->filtered++;
+        if (!sub->conflate) sub->filtered++;
         sub->progress_messages++;
     }
-    if (sub->position != begun) slr_read_show_progress(sub);
+    if (sub->position != begun) {
+        if (sub->conflate) slr_read_settle(sub, SETTLE_AT_ONCE);
+        slr_read_show_progress(sub);
+    }
     return code;
 }
 
@@ -192,6 +207,8 @@ static int peek_newest(slipring_subscriber *sub, slipring_message *out) {
             if (code == SLIPRING_OK) code = filter_message(sub, word, out);
             if (code == SLIPRING_OK) sub->position = seq;
         }
+        /* Nothing passes the filter: go past what it filters, or a reliable topic would wait for us for ever. */
+        if (code == SLIPRING_EMPTY && sub->filter) return peek_next(sub, out);
         if (code != SLIPRING_LAPPED) return code;
     }
     return damaged("the newest message does not rest");
@@ -220,7 +237,7 @@ int slipring_subscriber_accept(slipring_subscriber *sub) {
         return code ? code : SLIPRING_LAPPED;
     }
     slr_read_advance(sub);
-    if (sub->conflate) slr_read_settle(sub, 256);
+    if (sub->conflate) slr_read_settle(sub, SETTLE_AT_ONCE);
     slr_read_show_progress(sub);
     return SLIPRING_OK;
 }
@@ -243,7 +260,7 @@ int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_s
     }
     sub->peeked = false;
     *taken = count;
-    if (sub->conflate) slr_read_settle(sub, 256);
+    if (sub->conflate) slr_read_settle(sub, SETTLE_AT_ONCE);
     if (count) slr_read_show_progress(sub);
     return count ? SLIPRING_OK : code;
 }
@@ -258,12 +275,16 @@ void slr_read_settle(slipring_subscriber *sub, uint64_t limit) {
         enum look look = look_at(s, sub->settled, &word);
         if (look == OPEN_CLAIM || look == NOTHING || look == DAMAGED) break;
         if (look == OVERTAKEN || slr_peek(&s->ring->oldest) > sub->settled) {
-            if (!slr_gap_from(s, sub->settled, &gap) || gap.oldest > sub->position) break;
+            if (!slr_gap_from(s, sub->settled, sub->abandoned, &gap) || gap.oldest > sub->position) break;
             sub->settled_messages += gap.messages;
             sub->settled = gap.oldest;
+            sub->abandoned = gap.abandoned;
             continue;
         }
-        if (look == FOUND) sub->settled_messages++;
+        if (look == FOUND)
+            sub->settled_messages++;
+        else if (sub->abandoned != SLR_UNKNOWN)
+            sub->abandoned++;
         sub->settled++;
     }
     if (sub->settled_messages > sub->received) sub->filtered = sub->settled_messages - sub->received;

@@ -31,9 +31,9 @@ static uint32_t clamp(uint32_t value, uint32_t most) { return value < most ? val
 
 /* The dead do not hold: freeing an entry is one compare-and-swap on exactly the state that was seen dead. A new
  * owner has another incarnation. */
-static bool sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state) {
+bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state) {
     if (!slr_reader_dead(s, entry)) return false;
-    slr_swap_if(&s->reader[entry].state, state, (state & ~SLR_KIND_MASK) + SLR_INCARNATION);
+    slr_swap_if(&s->reader[entry].state, state, slr_kind_next(state, SLR_KIND_FREE));
     return true;
 }
 
@@ -42,7 +42,7 @@ static bool expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t 
     int64_t life = slr_peek(&c->expires_ns);
     if (life <= 0 || slr_clock_realtime_ns() - slr_peek(&c->touched_ns) < life) return false;
     if (slr_cursor_attached(s, entry)) return false;
-    slr_swap_if(&c->state, state, (state & ~SLR_KIND_MASK) + SLR_INCARNATION);
+    slr_swap_if(&c->state, state, slr_kind_next(state, SLR_KIND_FREE));
     return true;
 }
 
@@ -56,7 +56,7 @@ static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, boo
         if (reliable_only && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
         /* Acquire: its copy of what it passed is done before we let that be reused. */
         uint64_t hold = slr_observe(&s->reader[e].hold);
-        if (hold >= limit || (check_lives && sweep_reader(s, e, state))) continue;
+        if (hold >= limit || (check_lives && slr_sweep_reader(s, e, state))) continue;
         limit = hold;
     }
     if (s->delivery != SLR_RELIABLE) return limit;
@@ -175,19 +175,4 @@ int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_nee
                          "the ring is full: a reader, a held message or a claim is in the way; wait longer (timeout=) "
                          "or make the topic larger (capacity=, slots=)");
     return code;
-}
-
-void slr_abandon_claims(const struct slr_segment *s, uint32_t entry) {
-    uint64_t tail = slr_observe(&s->ring->tail);
-    uint64_t seq = slr_observe(&s->ring->freed);
-    if (tail - seq > s->slot_count) seq = tail - s->slot_count;
-    /* The slot at tail too: claimed, perhaps, but not yet counted. */
-    for (; seq != tail + 1; seq++) {
-        struct slr_slot *slot = slr_slot_of(s, seq);
-        uint64_t word = slr_observe(&slot->word);
-        if (slr_word_state(word) != SLR_CLAIMED || slr_word_writer(word) != entry) continue;
-        if (slr_word_lap(word) != slr_lap(s, seq)) continue;
-        slr_swap_if(&slot->word, word, slr_word(SLR_GONE, entry, slr_word_lap(word)));
-        SLR_POINT("abandon.marked");
-    }
 }

@@ -40,6 +40,10 @@ static inline uint8_t slr_lengths_type(uint64_t lengths) { return (uint8_t)(leng
 static inline uint8_t slr_lengths_sender(uint64_t lengths) { return (uint8_t)(lengths >> 40); }
 
 static inline bool slr_kind_is(uint64_t state, enum slr_kind kind) { return (state & SLR_KIND_MASK) == kind; }
+/* The state an entry gets when its kind changes. */
+static inline uint64_t slr_kind_next(uint64_t state, enum slr_kind kind) {
+    return ((state & ~SLR_KIND_MASK) + SLR_INCARNATION) | (uint64_t)kind;
+}
 
 static inline bool slr_room(const struct slr_segment *s, uint64_t seq, uint64_t start, uint64_t size, uint64_t freed,
                             uint64_t freed_start) {
@@ -57,7 +61,15 @@ struct slr_need {
 
 /* Makes room for need: OK (look again), FULL (somebody alive is in the way) or CORRUPT. */
 int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_need *need);
-/* Marks what writer entry left claimed as abandoned; its owner is dead or asking for it. */
+/* Frees a reader entry whose owner is dead: true if it was. */
+bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state);
+
+/* sweep.c --------------------------------------------------------------------------------------------------- */
+
+/* Marks what writer entry left claimed as abandoned: for the holder of its lock. */
 void slr_abandon_claims(const struct slr_segment *s, uint32_t entry);
+/* Settles the claims and frees the entries of the dead; how many entries. The ring must be mapped writable. */
+uint32_t slr_sweep_writers(const struct slr_segment *s);
+uint32_t slr_sweep_readers(const struct slr_segment *s);
 
 #endif

@@ -16,6 +16,19 @@ static uint64_t newest_message(const struct slr_segment *s, uint64_t oldest, uin
     return tail;
 }
 
+/* The abandoned sequences below position; unknown if a claim below is still open, or reclaiming overtakes us. */
+static uint64_t abandoned_below(const struct slr_segment *s, uint64_t position) {
+    uint64_t oldest, abandoned;
+    if (!slr_gap_oldest(s, &oldest, &abandoned)) return SLR_UNKNOWN;
+    if (position - oldest > s->slot_count) return SLR_UNKNOWN;
+    for (uint64_t seq = oldest; seq != position; seq++) {
+        uint64_t word = slr_observe(&slr_slot_of(s, seq)->word);
+        if (slr_word_lap(word) != slr_lap(s, seq) || slr_word_state(word) == SLR_CLAIMED) return SLR_UNKNOWN;
+        if (slr_word_state(word) == SLR_GONE) abandoned++;
+    }
+    return slr_observe(&s->ring->oldest) == oldest ? abandoned : SLR_UNKNOWN;
+}
+
 /* One writer stores READY before it moves tail; that message is there already. */
 static uint64_t real_tail(const struct slr_segment *s) {
     uint64_t tail = slr_observe(&s->ring->tail);
@@ -36,11 +49,12 @@ int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq) {
     if (start == SLIPRING_START_OLDEST) position = oldest;
     if (start == SLIPRING_START_LAST) position = newest_message(s, oldest, tail);
     if (start == SLIPRING_START_SEQ) position = start_seq;
-    if (position < oldest && slr_gap_from(s, position, &gap)) { /* asked for what is gone */
+    if (position < oldest && slr_gap_from(s, position, SLR_UNKNOWN, &gap)) { /* asked for what is gone */
         sub->lost += gap.messages;
         position = gap.oldest;
     }
     sub->position = position;
+    sub->abandoned = abandoned_below(s, position);
     sub->peeked = false;
     sub->settled = position;
     sub->settled_messages = sub->received + sub->filtered;

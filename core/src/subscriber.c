@@ -31,8 +31,7 @@ static bool lock_entry(struct slr_segment *s, int *out) {
 }
 
 static void set_kind(struct slr_reader *r, enum slr_kind kind) {
-    uint64_t state = slr_observe(&r->state);
-    slr_agree_store(&r->state, ((state & ~SLR_KIND_MASK) + SLR_INCARNATION) | kind);
+    slr_agree_store(&r->state, slr_kind_next(slr_observe(&r->state), kind));
 }
 
 static void own_entry(slipring_subscriber *sub, enum slr_kind kind, uint64_t hold) {
@@ -56,6 +55,7 @@ static void own_entry(slipring_subscriber *sub, enum slr_kind kind, uint64_t hol
 }
 
 static int take_entry(slipring_subscriber *sub, bool reliable, bool required) {
+    if (sub->s->readers_writable) slr_sweep_readers(sub->s);
     if (sub->s->readers_writable && lock_entry(sub->s, &sub->entry)) {
         SLR_POINT("subscribe.locked");
         own_entry(sub, reliable ? SLR_KIND_RELIABLE : SLR_KIND_LOSSY, reliable ? 0 : SLR_NO_HOLD);

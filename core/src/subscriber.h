@@ -19,7 +19,8 @@ struct slipring_subscriber {
     bool conflate;
     bool safe; /* a hold keeps everything from position on: no copy can be overwritten */
 
-    uint64_t position; /* next sequence to look at */
+    uint64_t position;  /* next sequence to look at */
+    uint64_t abandoned; /* sequences below position (conflating: below settled) that never became messages */
     uint64_t received, lost, filtered;
 
     bool peeked; /* a message was shown and not yet accepted */

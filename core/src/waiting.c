@@ -12,38 +12,27 @@
  */
 #include <errno.h>
 #include <linux/futex.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "crowd.h"
 #include "fault.h"
-#include "points.h"
 #include "subscriber.h"
 #include "wait.h"
 
-#ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449
-#endif
-#define MAX_WORDS 128 /* the kernel's limit for futex_waitv */
 #define MS INT64_C(1000000)
 #define SHORTEST_SLICE (5 * MS)
 #define LONGEST_SLICE (1000 * MS)
 #define POLL_SLICE MS
-
-struct wait_word { /* struct futex_waitv, which older kernel headers lack */
-    uint64_t value, address;
-    uint32_t flags, reserved;
-};
-#define SIZE_U32 2u
 
 struct waiting {
     slipring_subscriber *const *subs;
     size_t count;
     _Atomic uint32_t *bell;
     uint32_t seen_rings;
-    bool must_poll; /* behind a claim, more topics than the kernel takes, or no permission to announce oneself */
+    bool must_poll; /* behind a claim, or no permission to announce oneself */
 };
 
 void slipring_bell_ring(slipring_bell *bell) {
@@ -81,42 +70,27 @@ static bool spin(struct waiting *w, int64_t until) {
     return false;
 }
 
-/* 0, ETIMEDOUT or EINTR. */
-static int sleep_on(struct waiting *w, struct wait_word *words, size_t count, int64_t until) {
-    if (count == 1) return slr_sleep((_Atomic uint32_t *)(uintptr_t)words[0].address, (uint32_t)words[0].value, until);
-    struct timespec limit = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
-    if (count == 0 || count > MAX_WORDS) {
-        int code = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &limit, NULL);
-        return code ? code : ETIMEDOUT;
-    }
-    if (syscall(SYS_futex_waitv, words, count, 0, &limit, CLOCK_MONOTONIC) >= 0 || errno == EAGAIN) return 0;
-    if (errno == ENOSYS) { /* Linux before 5.16: poll */
-        w->must_poll = true;
-        limit = (struct timespec){.tv_nsec = POLL_SLICE};
-        return nanosleep(&limit, NULL) ? EINTR : ETIMEDOUT;
-    }
-    return errno;
-}
-
-static void add_word(struct wait_word *words, size_t *count, _Atomic uint32_t *word, uint32_t value) {
-    if (*count < MAX_WORDS)
-        words[*count] = (struct wait_word){.value = value, .address = (uint64_t)(uintptr_t)word, .flags = SIZE_U32};
-    ++*count;
+static struct slr_word word_of(_Atomic uint32_t *word, uint32_t value) {
+    return (struct slr_word){.value = value, .address = (uint64_t)(uintptr_t)word, .flags = SLR_WORD_32};
 }
 
 static int sleep_slice(struct waiting *w, int64_t slice, int64_t deadline) {
-    struct wait_word words[MAX_WORDS];
+    struct slr_word few[8], *words = w->count < 8 ? few : calloc(w->count + 1, sizeof *words);
+    if (!words) return ENOMEM;
     size_t count = 0;
-    if (w->bell) add_word(words, &count, w->bell, w->seen_rings);
+    if (w->bell) words[count++] = word_of(w->bell, w->seen_rings);
     for (size_t i = 0; i < w->count; i++) {
         struct slr_segment *s = w->subs[i]->s;
-        if (s->readers_writable) add_word(words, &count, &s->readers->wake, slr_sleep_announce(&s->readers->wake));
+        if (s->readers_writable) words[count++] = word_of(&s->readers->wake, slr_sleep_announce(&s->readers->wake));
     }
-    w->must_poll = count > MAX_WORDS;
-    if (anything(w)) return 0;
-    int64_t now = slr_clock_monotonic_ns();
-    int64_t until = now + (w->must_poll ? POLL_SLICE : slice);
-    return sleep_on(w, words, count, until < deadline ? until : deadline);
+    w->must_poll = false;
+    int slept = 0;
+    if (!anything(w)) {
+        int64_t until = slr_clock_monotonic_ns() + (w->must_poll ? POLL_SLICE : slice);
+        slept = slr_sleep_on(words, count, until < deadline ? until : deadline);
+    }
+    if (words != few) free(words);
+    return slept;
 }
 
 /* Kept by the first subscriber; reading a message sets it back. */

@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """asyncio: one waiter thread per event loop sleeps for all subscribers that the loop's tasks wait on.
 
-A task that finds nothing registers (subscriber, future) and rings the thread's bell, so that the thread takes the
-subscriber into its next sleep. When a sleep ends, the futures of subscribers that have something are resolved in the
-loop, and each task tries again. The thread ends by itself when nobody waits for a while or its loop is gone.
+A task that finds nothing registers (subscriber, future) and rings the thread's bell, so that the thread takes
+the subscriber into its next sleep. When a sleep ends, the futures of subscribers that have something are
+resolved in the loop, and each task tries again. The thread ends by itself when nobody waits for a while or its
+loop is gone.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import threading
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from slipring.errors import BadArgument, Closed, SlipringError
+from slipring.errors import Closed, SlipringError
 
 from .native import _native
+from .settings import timeout_s
 
 if TYPE_CHECKING:
     from .subscriber import Message, Subscriber
 
-_IDLE_S = 5.0  # an idle waiter thread ends after this long
+_IDLE_S = 0.05  # a waiter thread for which nobody waits ends after this long
 _waiters: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiter] = WeakKeyDictionary()
 
 
@@ -107,13 +108,12 @@ def _waiter() -> _Waiter:
 
 async def receive(subscriber: Subscriber, timeout: float | None) -> Message | None:
     """The next message, or None on expiry; cancelling loses nothing."""
-    if timeout is not None and (math.isnan(timeout) or timeout < 0):
-        raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
+    seconds = timeout_s(timeout)
     message = subscriber.recv(0)
-    if message is not None or timeout == 0:
+    if message is not None or seconds == 0:
         return message
     loop = asyncio.get_running_loop()
-    deadline = None if timeout is None or timeout > 9e8 else loop.time() + timeout
+    deadline = None if seconds is None else loop.time() + seconds
     waiter = _waiter()
     while True:
         future = waiter.add(subscriber)

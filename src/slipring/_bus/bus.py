@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 import weakref
@@ -18,6 +19,8 @@ from .member import Member
 from .native import _native
 from .publisher import Publisher
 from .subscriber import Subscriber
+
+_RING_FILE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]{0,99})\.ring")
 
 
 def default_root() -> str:
@@ -112,8 +115,8 @@ class Bus:
         max_writers: int | None = None,
         max_cursors: int | None = None,
     ) -> None:
-        """Create a topic. Defaults: "16MiB", lossy, many writers, 0o600. What is given must match a topic that
-        exists already; what is not given takes what is there."""
+        """Create a topic. Defaults: "16MiB", lossy, many writers, 0o600. What is given must match a topic
+        that exists already; what is not given takes what is there."""
         given = settings.topic_settings(
             capacity=capacity,
             slots=slots,
@@ -142,7 +145,7 @@ class Bus:
             names = os.listdir(self.path)
         except OSError as error:
             raise _system_error(error, self.path) from error
-        return sorted(name.removesuffix(".ring") for name in names if name.endswith(".ring"))
+        return sorted(match[1] for match in map(_RING_FILE.fullmatch, names) if match)
 
     def stats(self, topic: str) -> dict[str, Any]:
         """Counters and tables of a topic, as they stand in shared memory."""
@@ -172,13 +175,15 @@ class Bus:
 
     # Handles
 
-    def publisher(self, topic: str, sender: str = "", **topic_settings: Any) -> Publisher:
+    def publisher(
+        self, topic: str, sender: str = "", *, exist_ok: bool = True, **topic_settings: Any
+    ) -> Publisher:
         """A publisher; creates the topic when missing, with settings as in `create`."""
         if not isinstance(sender, str):
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
-        if "\0" in sender:
-            raise BadArgument("sender must not contain a NUL character", argument="sender")
         given = settings.topic_settings(**topic_settings)
+        if not exist_ok:
+            _native.topic_create(self.path, self._topic(topic), given, False)
         publisher = Publisher(self.path, self._topic(topic), sender, given)
         self._handles.add(publisher)
         return publisher

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Member: sends and receives on one topic, and does not hear itself unless it asks to.
 
-On a reliable topic all members may send at once on a ring too small for all their messages. Each then waits for the
-others to read. A member whose send waits therefore moves its own incoming messages into a local inbox, where recv finds
-them: everybody makes room, and all sends go through.
+On a reliable topic all members may send at once on a ring too small for all their messages. Each then waits for
+the others to read. A member whose send finds no room therefore moves its own incoming messages into a local
+inbox, where recv finds them: everybody makes room, and all sends go through.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from slipring.errors import BadArgument, Full
+from slipring.errors import Full
+
+from .settings import timeout_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,22 +41,26 @@ class Member:
         self._inbox_bytes = 0
 
     def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
-        """Send to all other members. timeout as in Publisher.send: by default it waits on reliable topics only."""
+        """Send to all other members. timeout as in Publisher.send: by default only reliable topics wait."""
         if timeout is BY_DELIVERY:
             timeout = None if self._reliable else 0
-        if timeout is not None and not timeout >= 0:
-            raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
-        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        seconds = timeout_s(timeout)
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
         patience = 0.0
         while True:
             try:
                 return self._publisher.send(body, type, patience)
             except Full:
-                left = deadline - time.monotonic()
-                if left <= 0 or self._inbox_bytes > _INBOX_BYTES:
+                if self._inbox_bytes > _INBOX_BYTES:
                     raise
+                if self._take_in():
+                    patience = 0.0
+                    continue
                 # Nothing of ours in the way: wait for the others.
-                patience = 0.0 if self._take_in() else min(_SLICE_S, left)
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise
+                patience = min(_SLICE_S, left)
 
     def _take_in(self) -> bool:
         """Move what has come in from the ring to the inbox; True if that was something."""

@@ -9,6 +9,7 @@ from typing import Self
 from slipring.errors import BadArgument
 
 from .native import _native
+from .settings import timeout_s
 
 _LOOK_EVERY_S = 0.002
 
@@ -22,9 +23,8 @@ class Publisher(_native.Publisher):
         """Wait until at least n subscribers are attached; False on expiry."""
         if n < 0:
             raise BadArgument(f"n={n} must be at least 0", argument="n")
-        if timeout is not None and not timeout >= 0:
-            raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
-        deadline = None if timeout is None else time.monotonic() + timeout
+        seconds = timeout_s(timeout)
+        deadline = None if seconds is None else time.monotonic() + seconds
         while self._subscribers() < n:
             if deadline is not None and time.monotonic() >= deadline:
                 return False

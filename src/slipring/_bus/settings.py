@@ -59,7 +59,10 @@ def choice(argument: str, value: str, choices: tuple[str, ...]) -> int:
 
 
 def file_mode(value: SupportsIndex) -> int:
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"mode must be an integer such as 0o600, not {type(value).__name__}") from None
     if not 0 < number <= 0o777:
         raise BadArgument(f"mode={number:#o} must be between 0o001 and 0o777", argument="mode")
     return number
@@ -113,8 +116,25 @@ def start_place(start: str | SupportsIndex) -> tuple[int, int]:
     return START_SEQ, number
 
 
+def timeout_s(timeout: float | None) -> float | None:
+    """Checked; None and anything beyond years mean for ever."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, (str, bytes)) or (
+        not hasattr(timeout, "__float__") and not hasattr(timeout, "__index__")
+    ):
+        raise TypeError(f"timeout must be None or a number of seconds, not {type(timeout).__name__}")
+    try:
+        seconds = float(timeout)
+    except OverflowError:
+        seconds = math.copysign(math.inf, timeout)
+    if not seconds >= 0:
+        raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
+    return None if seconds > 9e8 else seconds
+
+
 def texts(argument: str, values: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(values, (str, bytes)):
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{argument} must be a collection of str, not {type(values).__name__}")
     result = tuple(values)
     for value in result:

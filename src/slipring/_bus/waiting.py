@@ -10,6 +10,7 @@ from slipring.errors import BadArgument
 
 from .member import Member
 from .native import _native
+from .settings import timeout_s
 from .subscriber import Subscriber
 
 _SPIN_US = 20.0
@@ -22,10 +23,12 @@ def wait(
     waited = list(subscribers)
     if not waited:
         raise BadArgument("there is no subscriber to wait for", argument="subscribers")
-    if isinstance(timeout, (int, float)) and not timeout >= 0:
-        raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
+    for item in waited:
+        if not isinstance(item, (Subscriber, Member)):
+            raise TypeError(f"subscribers must hold Subscriber or Member, not {type(item).__name__}")
+    seconds = timeout_s(timeout)
     natives = tuple(item.subscriber if isinstance(item, Member) else item for item in waited)
-    deadline = None if timeout is None else time.monotonic() + timeout
+    deadline = None if seconds is None else time.monotonic() + seconds
     while True:
         ready = [item for item in waited if item._ready()]
         if ready:

@@ -37,9 +37,16 @@ PyObject *raise_closed(const char *what) {
     return raise_from(SLIPRING_CLOSED, message, "", 0, "", "");
 }
 
+PyObject *raise_bad_argument(const char *argument, const char *message) {
+    return raise_from(SLIPRING_BAD_ARGUMENT, message, argument, 0, "", "");
+}
+
+/* None and 0 are what almost everybody asks for. */
 bool timeout_parse(PyObject *value, struct timeout *out) {
-    *out = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
-    if (value == Py_None) return true;
+    static PyObject *zero; /* one object for all, as small integers are */
+    if (!zero) zero = PyLong_FromLong(0);
+    *out = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER, .never_waits = value == zero};
+    if (value == Py_None || value == zero) return true;
     if (!PyFloat_Check(value) && !PyLong_Check(value) && !PyIndex_Check(value)) {
         PyObject *as_float = PyNumber_Float(value);
         if (!as_float || PyUnicode_Check(value) || PyBytes_Check(value)) {
@@ -60,7 +67,7 @@ bool timeout_parse(PyObject *value, struct timeout *out) {
         seconds = negative ? -1.0 : HUGE_VAL;
     }
     if (isnan(seconds) || seconds < 0) {
-        raise_from(SLIPRING_BAD_ARGUMENT, "timeout must be None or at least 0 seconds", "timeout", 0, "", "");
+        raise_bad_argument("timeout", "timeout must be None or at least 0 seconds");
         return false;
     }
     out->never_waits = seconds == 0;
@@ -83,6 +90,7 @@ bool arguments_parse(const char *function, const char *const *names, size_t coun
         return false;
     }
     for (Py_ssize_t i = 0; i < nargs; i++) out[i] = args[i];
+    if (!kwnames && (size_t)nargs >= required) return true;
     Py_ssize_t keywords = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t k = 0; k < keywords; k++) {
         PyObject *name = PyTuple_GetItem(kwnames, k);
@@ -154,5 +162,11 @@ bool text_get(PyObject *object, const char *argument, const char **data, Py_ssiz
         return false;
     }
     *data = PyUnicode_AsUTF8AndSize(object, size);
+    if (!*data && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+        char message[100];
+        PyErr_Clear();
+        PyOS_snprintf(message, sizeof message, "%s cannot be encoded as UTF-8: it has lone surrogates", argument);
+        raise_bad_argument(argument, message);
+    }
     return *data != NULL;
 }

@@ -271,8 +271,8 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
     if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
     if (given[0]) limit = PyNumber_AsSsize_t(given[0], PyExc_OverflowError);
     if (limit < 0 || limit > INT32_MAX / 2) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "n must be between 0 and 1073741823");
-        return NULL;
+        if (PyErr_Occurred()) return NULL;
+        return raise_bad_argument("n", "n must be between 0 and 1073741823");
     }
     if (!subscriber_enter(self)) return NULL;
     bool started = batch_start(&b, limit);

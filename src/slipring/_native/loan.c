@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * pub.loan(): a context manager whose target is a writable memoryview of the ring. Leaving it commits, an exception
- * aborts.
+ * aborts. If slices or arrays of the view are still alive then, nothing is sent (they could change the message): the
+ * claim stays open until they are gone, and is aborted then.
  */
 #include "native.h"
 
 typedef struct Loan {
     PyObject_HEAD
     Publisher *publisher;
-    PyObject *type_text, *timeout, *view;
+    PyObject *type_text, *timeout, *view, *region;
     size_t size;
     slipring_claim claim;
-    bool open, used;
+    bool used;
 } Loan;
 
 PyTypeObject *loan_type;
+
+#define COMMITTED UINT64_MAX /* instead of a sequence: nothing is left to abort */
 
 PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const char *const names[] = {"size", "type", "timeout"};
@@ -30,8 +33,7 @@ PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     Py_DECREF(number);
     if (PyErr_Occurred()) {
         PyErr_Clear();
-        PyErr_SetString(PyExc_ValueError, "size must be at least 0 and fit the address space");
-        return NULL;
+        return raise_bad_argument("size", "size must be at least 0 and fit the address space");
     }
     Loan *loan = PyObject_New(Loan, loan_type);
     if (!loan) return NULL;
@@ -41,17 +43,23 @@ PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     loan->publisher = (Publisher *)self;
     loan->type_text = given[1];
     loan->timeout = given[2];
-    loan->view = NULL;
+    loan->view = loan->region = NULL;
     loan->size = size;
-    loan->open = loan->used = false;
+    loan->used = false;
     loan->claim.seq = 0;
     return (PyObject *)loan;
 }
 
-/* The region's memory stays mapped until its last buffer is gone. */
-static void unpin(PyObject *owner, uint64_t seq) {
-    (void)seq;
-    publisher_unpin((Publisher *)owner);
+/* The region is gone, and with it every way to write: what was not committed by now never will be. */
+static void end_claim(PyObject *owner, uint64_t seq) {
+    Publisher *publisher = (Publisher *)owner;
+    if (seq != COMMITTED) {
+        slipring_claim claim = {.seq = seq};
+        handle_lock(&publisher->handle);
+        slipring_publisher_abort(publisher->pub, &claim);
+        handle_unlock(&publisher->handle);
+    }
+    publisher_unpin(publisher);
 }
 
 static PyObject *loan_enter(PyObject *object, PyObject *ignored) {
@@ -67,44 +75,52 @@ static PyObject *loan_enter(PyObject *object, PyObject *ignored) {
         return NULL;
     }
     handle_unlock(&loan->publisher->handle);
-    loan->open = loan->used = true;
-    PyObject *region = region_new((PyObject *)loan->publisher, loan->claim.body, (Py_ssize_t)loan->size, true, unpin, 0);
-    if (!region) {
+    loan->used = true;
+    loan->region = region_new((PyObject *)loan->publisher, loan->claim.body, (Py_ssize_t)loan->size, true, end_claim,
+                              loan->claim.seq);
+    if (!loan->region) {
+        slipring_publisher_abort(loan->publisher->pub, &loan->claim);
         publisher_unpin(loan->publisher);
         return NULL;
     }
-    loan->view = region_memoryview(region);
-    Py_DECREF(region);
+    loan->view = region_memoryview(loan->region);
     Py_XINCREF(loan->view);
     return loan->view;
 }
 
-/* Slices of the view keep the memory mapped; the view itself is of no use after this. */
-static bool release_view(Loan *loan) {
+/* True if no buffer of the loan is left. */
+static bool take_back(Loan *loan) {
     PyObject *result = loan->view ? PyObject_CallMethod(loan->view, "release", NULL) : NULL;
-    if (!result && PyErr_ExceptionMatches(PyExc_BufferError)) PyErr_Clear();
+    if (!result) PyErr_Clear(); /* an array was made from the view itself: the region knows */
     Py_XDECREF(result);
     Py_CLEAR(loan->view);
-    return !PyErr_Occurred();
+    return !region_in_use(loan->region);
+}
+
+static int commit(Loan *loan) {
+    Publisher *publisher = loan->publisher;
+    handle_lock(&publisher->handle);
+    int code = slipring_publisher_commit(publisher->pub, &loan->claim);
+    handle_unlock(&publisher->handle);
+    if (code == SLIPRING_OK) region_forget(loan->region, COMMITTED);
+    return code;
 }
 
 static PyObject *loan_exit(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     Loan *loan = (Loan *)object;
-    Publisher *publisher = loan->publisher;
-    if (!loan->open) Py_RETURN_NONE;
-    loan->open = false;
-    bool failed = nargs > 0 && args[0] != Py_None;
-    int code = SLIPRING_OK;
-    bool closed = publisher->handle.closing;
-    if (publisher->pub) {
-        handle_lock(&publisher->handle);
-        code = failed || closed ? slipring_publisher_abort(publisher->pub, &loan->claim)
-                                : slipring_publisher_commit(publisher->pub, &loan->claim);
-        handle_unlock(&publisher->handle);
-    }
-    if (!release_view(loan)) return NULL;
+    if (!loan->region) Py_RETURN_NONE;
+    bool failed = nargs > 0 && args[0] != Py_None, closed = loan->publisher->handle.closing;
+    bool free_of_buffers = take_back(loan);
+    int code = failed || closed || !free_of_buffers ? SLIPRING_OK : commit(loan);
+    Py_CLEAR(loan->region); /* aborts, unless committed, when its last buffer is gone */
     if (failed) Py_RETURN_NONE;
     if (closed) return raise_closed("publisher");
+    if (!free_of_buffers) {
+        PyErr_SetString(PyExc_BufferError,
+                        "nothing was sent: slices or arrays of the loan are still in use and could change the message; "
+                        "delete them before the block ends");
+        return NULL;
+    }
     if (code) return raise_code(code);
     Py_RETURN_NONE;
 }
@@ -112,8 +128,8 @@ static PyObject *loan_exit(PyObject *object, PyObject *const *args, Py_ssize_t n
 static void loan_dealloc(PyObject *object) {
     Loan *loan = (Loan *)object;
     PyTypeObject *type = Py_TYPE(object);
-    if (loan->open && loan->publisher->pub) slipring_publisher_abort(loan->publisher->pub, &loan->claim);
     Py_XDECREF(loan->view);
+    Py_XDECREF(loan->region);
     Py_XDECREF(loan->type_text);
     Py_XDECREF(loan->timeout);
     Py_DECREF(loan->publisher);

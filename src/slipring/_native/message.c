@@ -48,11 +48,28 @@ static void message_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+#define SHOWN 64 /* bytes of a body in its repr */
+
 static PyObject *message_repr(PyObject *self) {
     Message *m = (Message *)self;
-    return PyUnicode_FromFormat("Message(seq=%llu, topic=%R, sender=%R, type=%R, body=%R)", m->seq, m->topic, m->sender,
-                                m->type, m->body);
+    Py_ssize_t size = PyBytes_Check(m->body) ? PyBytes_Size(m->body) : 0;
+    PyObject *start = size > SHOWN ? PySequence_GetSlice(m->body, 0, SHOWN) : NULL;
+    if (size > SHOWN && !start) return NULL;
+    PyObject *text = start ? PyUnicode_FromFormat("Message(seq=%llu, topic=%R, sender=%R, type=%R, body=%R… %zd bytes)", m->seq,
+                                                  m->topic, m->sender, m->type, start, size)
+                           : PyUnicode_FromFormat("Message(seq=%llu, topic=%R, sender=%R, type=%R, body=%R)", m->seq, m->topic,
+                                                  m->sender, m->type, m->body);
+    Py_XDECREF(start);
+    return text;
 }
+
+static PyObject *message_reduce(PyObject *self, PyObject *ignored) {
+    Message *m = (Message *)self;
+    (void)ignored;
+    return Py_BuildValue("O(OOOKLO)", message_type, m->body, m->sender, m->type, m->seq, m->time_ns, m->topic);
+}
+
+static PyMethodDef message_methods[] = {{"__reduce__", message_reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 
 static PyObject *message_compare(PyObject *self, PyObject *other, int op) {
     if (Py_TYPE(other) != message_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
@@ -88,6 +105,7 @@ static PyType_Slot message_slots[] = {{Py_tp_doc, "A message: body, sender, type
                                       {Py_tp_richcompare, message_compare},
                                       {Py_tp_hash, message_hash},
                                       {Py_tp_members, message_members},
+                                      {Py_tp_methods, message_methods},
                                       {0, NULL}};
 static PyType_Spec message_spec = {
     .name = "slipring.Message", .basicsize = sizeof(Message), .flags = Py_TPFLAGS_DEFAULT, .slots = message_slots};

@@ -43,6 +43,7 @@ void handle_retake_gil(struct handle *h, PyThreadState *state);
 
 PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
 PyObject *raise_closed(const char *what);
+PyObject *raise_bad_argument(const char *argument, const char *message);
 PyObject *set_error_factory(PyObject *module, PyObject *factory);
 
 /* Arguments ------------------------------------------------------------------------------------------------- */
@@ -120,6 +121,8 @@ PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject
 PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable, void (*done)(PyObject *owner, uint64_t seq),
                      uint64_t seq);
 PyObject *region_memoryview(PyObject *region);
+void region_forget(PyObject *region, uint64_t seq); /* `done` gets this instead */
+bool region_in_use(PyObject *region); /* some buffer of it is not released */
 
 bool publisher_enter(Publisher *self);
 void publisher_leave(Publisher *self);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "native.h"
 
-#include <string.h>
-
 PyTypeObject *publisher_type;
 
 bool publisher_enter(Publisher *self) {
@@ -33,26 +31,22 @@ void publisher_leave(Publisher *self) {
 }
 
 static PyObject *publisher_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    const char *bus_path, *sender;
+    const char *bus_path, *sender, *topic_name;
     PyObject *topic, *sender_object, *settings_dict;
     (void)kwargs;
     if (!PyArg_ParseTuple(args, "sUUO!:Publisher", &bus_path, &topic, &sender_object, &PyDict_Type, &settings_dict))
         return NULL;
     Py_ssize_t size;
     slipring_settings settings;
-    const char *topic_name = PyUnicode_AsUTF8AndSize(topic, &size);
-    sender = topic_name ? PyUnicode_AsUTF8AndSize(sender_object, &size) : NULL;
-    if (!sender || !settings_parse(settings_dict, &settings)) return NULL;
-    if (strlen(sender) != (size_t)size) {
-        PyErr_SetString(PyExc_ValueError, "sender must not contain a NUL character");
+    if (!text_get(topic, "topic", &topic_name, &size) || !text_get(sender_object, "sender", &sender, &size) ||
+        !settings_parse(settings_dict, &settings))
         return NULL;
-    }
     Publisher *self = (Publisher *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
     int code = SLIPRING_OK;
     if (handle_init(&self->handle)) {
         Py_BEGIN_ALLOW_THREADS
-        code = slipring_publisher_open(bus_path, topic_name, sender, &settings, &self->pub);
+        code = slipring_publisher_open(bus_path, topic_name, sender, (size_t)size, &settings, &self->pub);
         Py_END_ALLOW_THREADS
         if (code) {
             self->pub = NULL;

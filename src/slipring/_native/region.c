@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory of the ring seen through the buffer protocol. A memoryview handed to the user is released when its `with`
- * block ends; slices and arrays made from it may live on, and then the memory stays mapped (and a held message held)
- * until the last of them is gone: nothing ever dangles.
+ * block ends; slices and arrays made from it may live on. Then a held message stays held, and a loan stays claimed and
+ * is never committed, until the last of them is gone: nothing dangles, and nothing changes under others.
  */
 #include "native.h"
 
@@ -12,6 +12,7 @@ typedef struct Region {
     void *data;
     Py_ssize_t size;
     bool writable;
+    int buffers; /* handed out and not released: memoryviews with the same origin count once */
     void (*done)(PyObject *owner, uint64_t seq);
     uint64_t seq;
 } Region;
@@ -27,6 +28,7 @@ PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable
     r->data = data;
     r->size = size;
     r->writable = writable;
+    r->buffers = 0;
     r->done = done;
     r->seq = seq;
     return (PyObject *)r;
@@ -46,11 +48,25 @@ static void region_dealloc(PyObject *self) {
 
 static int region_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     Region *r = (Region *)self;
-    return PyBuffer_FillInfo(view, self, r->data, r->size, !r->writable, flags);
+    int failed = PyBuffer_FillInfo(view, self, r->data, r->size, !r->writable, flags);
+    if (!failed) r->buffers++;
+    return failed;
 }
 
+static void region_releasebuffer(PyObject *self, Py_buffer *view) {
+    (void)view;
+    ((Region *)self)->buffers--;
+}
+
+void region_forget(PyObject *region, uint64_t seq) { ((Region *)region)->seq = seq; }
+
+bool region_in_use(PyObject *region) { return ((Region *)region)->buffers > 0; }
+
 static PyType_Slot region_slots[] = {
-    {Py_tp_dealloc, region_dealloc}, {Py_bf_getbuffer, region_getbuffer}, {0, NULL}};
+    {Py_tp_dealloc, region_dealloc},
+    {Py_bf_getbuffer, region_getbuffer},
+    {Py_bf_releasebuffer, region_releasebuffer},
+    {0, NULL}};
 static PyType_Spec region_spec = {.name = "slipring._native.Region",
                                   .basicsize = sizeof(Region),
                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,

@@ -24,7 +24,9 @@ struct texts {
 static bool texts_parse(PyObject *tuple, const char *argument, struct texts *out) {
     out->count = (size_t)PyTuple_Size(tuple);
     if (out->count > MAX_TEXTS) {
-        PyErr_Format(PyExc_ValueError, "%s has %zu entries, at most %d", argument, out->count, MAX_TEXTS);
+        char text[100];
+        PyOS_snprintf(text, sizeof text, "%s has %zu entries, at most %d", argument, out->count, MAX_TEXTS);
+        raise_bad_argument(argument, text);
         return false;
     }
     for (size_t i = 0; i < out->count; i++) {
@@ -65,7 +67,8 @@ static int attach(Subscriber *self, bool topic_is_new) {
         filter.own_since = since;
     }
     /* All its messages are newer than this subscription. */
-    how.start = topic_is_new && start == SLIPRING_START_NEW ? SLIPRING_START_OLDEST : start;
+    bool everything = topic_is_new && (start == SLIPRING_START_NEW || start == SLIPRING_START_LAST);
+    how.start = everything ? SLIPRING_START_OLDEST : start;
     how.start_seq = start_seq;
     how.conflate = conflate != 0;
     how.expires_ns = expires_ns;
@@ -263,8 +266,10 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
         if (into) {
             target = into->buf;
             if (m.size > into->len && slipring_subscriber_intact(self->sub)) {
-                PyErr_Format(PyExc_ValueError, "buffer has %zd bytes, the next message %u: use a larger buffer", into->len,
-                             (unsigned)m.size);
+                char text[100];
+                PyOS_snprintf(text, sizeof text, "buffer has %zd bytes, the next message %u: use a larger buffer", into->len,
+                              (unsigned)m.size);
+                raise_bad_argument("buffer", text);
                 return 1;
             }
         } else {
@@ -357,8 +362,8 @@ static PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, P
     if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
     if (given[0]) limit = PyNumber_AsSsize_t(given[0], PyExc_OverflowError);
     if (limit < 0) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "n must be at least 0");
-        return NULL;
+        if (PyErr_Occurred()) return NULL;
+        return raise_bad_argument("n", "n must be at least 0");
     }
     PyObject *list = PyList_New(0);
     if (!list || limit == 0) return list;

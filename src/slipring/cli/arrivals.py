@@ -2,17 +2,19 @@
 """Rates and gaps of the messages a reader saw, in memory that does not grow with their number.
 
 Gaps are the differences between the publishers' own time stamps, so that reading in batches does not blur
-them.  They are counted in buckets one per cent wide; the smallest and the largest are kept exactly.
+them.  They are counted by length; when there are too many lengths, those within one per cent become one.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 _STEP = math.log(1.01)
+_MANY_LENGTHS = 1 << 14
 
 
 class Stamped(Protocol):
@@ -35,29 +37,36 @@ class Arrivals:
         self.lost = 0
         self.elapsed_s = 0.0
         self._gaps: Counter[int] = Counter()
-        self._shortest_ns = 0
-        self._longest_ns = 0
 
-    def add(self, messages: Iterable[Stamped], previous: Stamped | None) -> Stamped | None:
+    def add(self, messages: Sequence[Stamped], previous: Stamped | None) -> Stamped | None:
         """Count ``messages``, which follow ``previous``; return the last one."""
-        for message in messages:
-            self.messages += 1
-            self.size_bytes += len(message.body)
-            if previous is not None and message.seq == previous.seq + 1:
-                self._gap(max(message.time_ns - previous.time_ns, 0))
-            previous = message
-        return previous
+        if not messages:
+            return previous
+        self.messages += len(messages)
+        self.size_bytes += sum([len(message.body) for message in messages])
+        chain = [previous, *messages] if previous is not None else messages
+        if chain[-1].seq - chain[0].seq == len(chain) - 1:
+            stamps = [message.time_ns for message in chain]
+            gaps = [after - before for before, after in pairwise(stamps)]
+        else:  # some were lost in between: what is around them is no gap
+            gaps = [
+                after.time_ns - before.time_ns
+                for before, after in pairwise(chain)
+                if after.seq == before.seq + 1
+            ]
+        if gaps and min(gaps) < 0:  # a later writer with an earlier stamp
+            gaps = [max(gap, 0) for gap in gaps]
+        self._gaps.update(gaps)
+        self._thin_out()
+        return messages[-1]
 
     def merge(self, other: Arrivals) -> None:
-        if other._gaps:
-            fresh = not self._gaps
-            self._shortest_ns = other._shortest_ns if fresh else min(self._shortest_ns, other._shortest_ns)
-            self._longest_ns = max(self._longest_ns, other._longest_ns)
-            self._gaps.update(other._gaps)
         self.messages += other.messages
         self.size_bytes += other.size_bytes
         self.lost += other.lost
         self.elapsed_s += other.elapsed_s
+        self._gaps.update(other._gaps)
+        self._thin_out()
 
     def summary(self) -> dict[str, float | int | None]:
         """The figures; when some messages were lost, bytes per second assume they were like the others."""
@@ -69,22 +78,27 @@ class Arrivals:
             "lost": self.lost,
             "rate_hz": rate,
             "bytes_per_s": rate * mean_size,
-            "gap_min_s": self._shortest_ns / 1e9 if self._gaps else None,
+            "gap_min_s": min(self._gaps) / 1e9 if self._gaps else None,
             "gap_median_s": self._quantile(0.5),
             "gap_p99_s": self._quantile(0.99),
-            "gap_max_s": self._longest_ns / 1e9 if self._gaps else None,
+            "gap_max_s": max(self._gaps) / 1e9 if self._gaps else None,
         }
 
-    def _gap(self, gap_ns: int) -> None:
-        self._shortest_ns = min(self._shortest_ns, gap_ns) if self._gaps else gap_ns
-        self._longest_ns = max(self._longest_ns, gap_ns)
-        self._gaps[round(math.log(gap_ns) / _STEP) if gap_ns else -1] += 1
+    def _thin_out(self) -> None:
+        """Round lengths to steps of one per cent, except the extremes, when there are too many."""
+        if len(self._gaps) <= _MANY_LENGTHS:
+            return
+        extremes = (min(self._gaps), max(self._gaps))
+        thinned: Counter[int] = Counter()
+        for gap, count in self._gaps.items():
+            rounded = round(math.exp(round(math.log(gap) / _STEP) * _STEP)) if gap else 0
+            thinned[gap if gap in extremes else min(rounded, extremes[1])] += count
+        self._gaps = thinned
 
     def _quantile(self, part: float) -> float | None:
         left = math.ceil(self._gaps.total() * part)
-        for bucket in sorted(self._gaps):
-            left -= self._gaps[bucket]
+        for gap in sorted(self._gaps):
+            left -= self._gaps[gap]
             if left <= 0:
-                gap_ns = math.exp(bucket * _STEP) if bucket >= 0 else 0.0
-                return min(max(gap_ns, self._shortest_ns), self._longest_ns) / 1e9
+                return gap / 1e9
         return None

@@ -8,6 +8,7 @@ stdout counts as SIGPIPE.  A second signal during the clean-up kills at once.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -27,10 +28,16 @@ class Stopped(BaseException):
 
 
 def prepare() -> None:
-    """Keep descriptors 0 to 2 taken (no segment may become "stdout") and turn signals into ``Stopped``."""
+    """Make the process ready for any way to end.
+
+    Descriptors 0 to 2 are taken, so that no segment becomes "stdout"; stdout can write every character;
+    signals become ``Stopped``.
+    """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     for signum in _HANDLED:
         if signal.getsignal(signum) != signal.SIG_IGN:
             signal.signal(signum, _stop)

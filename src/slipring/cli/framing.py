@@ -8,9 +8,9 @@ Length-prefixed records carry any bytes.  Raw output puts nothing between bodies
 from __future__ import annotations
 
 import enum
+import io
 import struct
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 import click
 
@@ -28,13 +28,6 @@ class Framing(enum.Enum):
 _SEPARATORS = {Framing.LINES: b"\n", Framing.NULL: b"\0", Framing.RAW: b""}
 
 
-class ByteSource(Protocol):
-    """What is needed of ``sys.stdin.buffer``."""
-
-    def read(self, size: int, /) -> bytes: ...
-    def read1(self, size: int, /) -> bytes: ...
-
-
 def join(bodies: Iterable[bytes], framing: Framing) -> bytes:
     """The bytes that carry ``bodies``."""
     if framing is Framing.LENGTH:
@@ -43,7 +36,7 @@ def join(bodies: Iterable[bytes], framing: Framing) -> bytes:
     return b"".join(part for body in bodies for part in (body, separator))
 
 
-def split(source: ByteSource, framing: Framing, limit: int) -> Iterator[bytes]:
+def split(source: io.BufferedReader, framing: Framing, limit: int) -> Iterator[bytes]:
     """The bodies in ``source`` as they arrive; one longer than ``limit`` is refused, not read to its end."""
     if framing is Framing.LENGTH:
         return _length_prefixed(source, limit)
@@ -52,7 +45,7 @@ def split(source: ByteSource, framing: Framing, limit: int) -> Iterator[bytes]:
     return _separated(source, _SEPARATORS[framing], limit)
 
 
-def _separated(source: ByteSource, separator: bytes, limit: int) -> Iterator[bytes]:
+def _separated(source: io.BufferedReader, separator: bytes, limit: int) -> Iterator[bytes]:
     pending = bytearray()
     while chunk := source.read1(_CHUNK):
         *ends, rest = chunk.split(separator)
@@ -67,7 +60,7 @@ def _separated(source: ByteSource, separator: bytes, limit: int) -> Iterator[byt
         yield bytes(pending)
 
 
-def _length_prefixed(source: ByteSource, limit: int) -> Iterator[bytes]:
+def _length_prefixed(source: io.BufferedReader, limit: int) -> Iterator[bytes]:
     while prefix := source.read(_LENGTH.size):
         if len(prefix) < _LENGTH.size:
             raise click.ClickException(
@@ -81,7 +74,7 @@ def _length_prefixed(source: ByteSource, limit: int) -> Iterator[bytes]:
         yield body
 
 
-def _whole(source: ByteSource, limit: int) -> Iterator[bytes]:
+def _whole(source: io.BufferedReader, limit: int) -> Iterator[bytes]:
     body = bytearray()
     while chunk := source.read1(_CHUNK):
         body += chunk

@@ -13,7 +13,7 @@ import slipring
 from slipring.cli import tables
 from slipring.cli.arrivals import Arrivals, Stamped
 from slipring.cli.endings import Stopped, complain
-from slipring.cli.options import PERIOD, TIMES, Target, format_option
+from slipring.cli.options import TIMES, Target, format_option, period
 from slipring.cli.units import duration, frequency, number, speed
 
 _BATCH = 1024
@@ -23,9 +23,15 @@ _GAPS = ("min", "median", "p99", "max")
 @click.command(short_help="Measure the rate of a topic.")
 @click.argument("topic")
 @click.option("--count", type=TIMES, help="End after this many messages.")
-@click.option("--for", "for_s", type=PERIOD, help="End after so much time.")
+@click.option("--for", "for_s", type=period, metavar="SECONDS", help="End after so much time.")
 @click.option(
-    "--window", "window_s", type=PERIOD, default=1.0, show_default=True, help="Time between reports."
+    "--window",
+    "window_s",
+    type=period,
+    metavar="SECONDS",
+    default=1.0,
+    show_default=True,
+    help="Time between reports.",
 )
 @format_option("text")
 @click.pass_obj

@@ -59,12 +59,14 @@ def _text(name: str, value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if name in ("capacity", "bytes"):
+    if name == "mode":
+        return f"{value:04o}"
+    if name == "capacity" or name.endswith("bytes"):
         return size(value)
     if name.endswith("_ns"):
         return moment(value)
     if name.endswith("_s"):
         return duration(value)
-    if isinstance(value, int) and name not in ("pid", "generation", "entry"):
+    if isinstance(value, int) and not name.endswith(("pid", "generation", "entry")):
         return number(value)
     return str(value)

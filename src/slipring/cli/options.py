@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import click
 
 import slipring
 from slipring.cli.framing import Framing
+from slipring.cli.units import printable
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -28,50 +28,55 @@ class Target:
         return slipring.Bus(self.name, root=self.root)
 
 
-class Number(click.ParamType):
-    """A number not below zero, without the surprises of ``nan``."""
-
-    def __init__(self, name: str, *, zero: bool) -> None:
-        self.name = name
-        self.zero = zero
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            found = float(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a number", param, ctx)
-        if math.isnan(found) or found < 0 or (found == 0 and not self.zero):
-            self.fail(f"{value} is not {'zero or more' if self.zero else 'above zero'}", param, ctx)
-        return found
+def text(value: str) -> str:
+    """A name that the bus can carry: arguments may be any bytes, senders and types are UTF-8."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise click.BadParameter(f"{printable(value)} is not UTF-8") from None
+    return value
 
 
-class Start(click.ParamType):
+def seconds(value: str) -> float:
+    """A time that may be zero."""
+    return _number(value, lowest="zero or more", fits=lambda found: found >= 0)
+
+
+def period(value: str) -> float:
+    """A time that may not."""
+    return _number(value, lowest="above zero", fits=lambda found: found > 0)
+
+
+def start(value: str) -> str | int:
     """Where a subscriber begins: a word, or a sequence."""
-
-    name = "new|last|oldest|SEQ"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
-        if value in ("new", "last", "oldest"):
-            return str(value)
-        try:
-            return int(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither new, last, oldest nor a sequence number", param, ctx)
+    if value in ("new", "last", "oldest"):
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither new, last, oldest nor a sequence number") from None
 
 
-SECONDS = Number("seconds", zero=True)
-PERIOD = Number("seconds", zero=False)
-HERTZ = Number("hz", zero=False)
+def _number(value: str, lowest: str, fits: Callable[[float], bool]) -> float:
+    try:
+        found = float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a number") from None
+    if not fits(found):  # nan fits nothing
+        raise click.BadParameter(f"{value} is not {lowest}")
+    return found
+
+
 TIMES = click.IntRange(min=1)
 
 
-def format_option(text: str = "table") -> Decorator:
+def format_option(human: str = "table") -> Decorator:
     """``--format``: for the eye, or JSON."""
     return click.option(
         "--format",
         "form",
-        type=click.Choice([text, "json"]),
-        default=text,
+        type=click.Choice([human, "json"]),
+        default=human,
         show_default=True,
         help="Output format.",
     )
@@ -81,7 +86,7 @@ def framing_options(raw: str) -> Decorator:
     """``--null``, ``--length-prefixed`` and ``--raw``: how bodies follow each other in a pipe."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for flag, framing, text in (
+        for flag, framing, explanation in (
             ("--raw", Framing.RAW, raw),
             (
                 "--length-prefixed",
@@ -91,7 +96,7 @@ def framing_options(raw: str) -> Decorator:
             ("--null", Framing.NULL, "Each body ends with a zero byte instead of a newline."),
         ):
             command = click.option(
-                flag, "framing", flag_value=framing.value, type=str, default=None, help=text
+                flag, "framing", flag_value=framing.value, type=str, default=None, help=explanation
             )(command)
         return command
 

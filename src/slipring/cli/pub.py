@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -16,7 +17,7 @@ import slipring
 from slipring.cli import framing as frames
 from slipring.cli.endings import complain
 from slipring.cli.framing import Framing
-from slipring.cli.options import HERTZ, SECONDS, TIMES, Target, framing_options, sleep_until
+from slipring.cli.options import TIMES, Target, framing_options, period, seconds, sleep_until, text
 
 _LATE_S = 1.0
 
@@ -24,16 +25,18 @@ _LATE_S = 1.0
 @click.command(short_help="Publish arguments or stdin.")
 @click.argument("topic")
 @click.argument("messages", nargs=-1, type=click.UNPROCESSED, metavar="[MESSAGE]...")
-@click.option("--type", "kind", default="", help="The type of every message.")
-@click.option("--sender", default="", help="The sender of every message.")
+@click.option("--type", "kind", type=text, default="", help="The type of every message.")
+@click.option("--sender", type=text, default="", help="The sender of every message.")
 @click.option(
     "--delivery", type=click.Choice(["lossy", "reliable"]), help="For a new topic: lossy unless told."
 )
 @click.option("--capacity", metavar="SIZE", help="For a new topic, such as 64KiB or 1GiB.")
-@click.option("--timeout", type=SECONDS, help="How long a full topic may delay one message.")
+@click.option("--timeout", type=seconds, help="How long a full topic may delay one message.")
 @click.option("--wait-for", type=TIMES, metavar="N", help="Wait for N subscribers before the first message.")
 @click.option("--count", type=TIMES, help="Send the arguments this many times.")
-@click.option("--rate", type=HERTZ, help="Messages per second; arguments repeat until --count or Ctrl-C.")
+@click.option(
+    "--rate", type=period, metavar="HZ", help="Messages per second; arguments repeat until --count or Ctrl-C."
+)
 @framing_options("All of stdin is one body.")
 @click.pass_obj
 def command(
@@ -90,7 +93,7 @@ def _refuse_contradictions(messages: tuple[str, ...], count: int | None, framing
 
 
 def _size(capacity: str | None) -> str | int | None:
-    return int(capacity) if capacity is not None and capacity.isdecimal() else capacity
+    return int(capacity) if capacity is not None and capacity.isascii() and capacity.isdecimal() else capacity
 
 
 def _repeated(bodies: list[bytes], count: int | None, rate: float | None) -> Iterator[bytes]:
@@ -101,7 +104,7 @@ def _repeated(bodies: list[bytes], count: int | None, rate: float | None) -> Ite
 def _stdin(framing: Framing, limit: int) -> Iterator[bytes]:
     if sys.stdin is None:
         raise click.UsageError("stdin is closed and no MESSAGE is given")
-    return frames.split(sys.stdin.buffer, framing, limit)
+    return frames.split(cast(io.BufferedReader, sys.stdin.buffer), framing, limit)
 
 
 def _paced(bodies: Iterator[bytes], rate: float | None) -> Iterator[bytes]:

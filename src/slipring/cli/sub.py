@@ -16,7 +16,7 @@ from slipring.cli import framing as frames
 from slipring.cli import tables
 from slipring.cli.endings import complain
 from slipring.cli.framing import Framing
-from slipring.cli.options import SECONDS, TIMES, Start, Target, format_option, framing_options, words
+from slipring.cli.options import TIMES, Target, format_option, framing_options, seconds, start, text, words
 
 _BATCH = 1024
 _REPORT_S = 1.0
@@ -25,14 +25,21 @@ _REPORT_S = 1.0
 @click.command(short_help="Print messages as they come.")
 @click.argument("topic")
 @click.option(
-    "--start", type=Start(), help="First message: to come (new), newest, oldest retained, or a sequence."
+    "--start",
+    type=start,
+    metavar="new|last|oldest|SEQ",
+    help="First message: to come (new), newest, oldest retained, or a sequence.",
 )
 @click.option("--count", type=TIMES, help="End after this many messages.")
-@click.option("--timeout", type=SECONDS, help="End when nothing came for so long.")
+@click.option("--timeout", type=seconds, help="End when nothing came for so long.")
 @click.option("--cursor", metavar="NAME", help="Go on where NAME stopped; its place moves after each write.")
-@click.option("--types", multiple=True, metavar="TYPE,...", help="Only messages of these types.")
-@click.option("--ignore-types", multiple=True, metavar="TYPE,...", help="No messages of these types.")
-@click.option("--ignore-senders", multiple=True, metavar="NAME,...", help="No messages of these senders.")
+@click.option("--types", type=text, multiple=True, metavar="TYPE,...", help="Only messages of these types.")
+@click.option(
+    "--ignore-types", type=text, multiple=True, metavar="TYPE,...", help="No messages of these types."
+)
+@click.option(
+    "--ignore-senders", type=text, multiple=True, metavar="NAME,...", help="No messages of these senders."
+)
 @click.option("--lossy", is_flag=True, help="Never delay the publishers of a reliable topic.")
 @click.option("--conflate", is_flag=True, help="Only the newest message there is, each time.")
 @framing_options("Nothing between bodies.")
@@ -40,6 +47,7 @@ _REPORT_S = 1.0
 @click.pass_obj
 def command(
     target: Target,
+    /,
     topic: str,
     count: int | None,
     timeout: float | None,
@@ -90,7 +98,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _framed(batch: Sequence[slipring.Message], framing: Framing) -> bytes:
-    return frames.join((message.body for message in batch), framing)
+    return frames.join((bytes(message.body) for message in batch), framing)
 
 
 def _json_lines(batch: Sequence[slipring.Message]) -> bytes:
@@ -98,10 +106,11 @@ def _json_lines(batch: Sequence[slipring.Message]) -> bytes:
 
 
 def _record(message: slipring.Message) -> dict[str, object]:
+    content = bytes(message.body)
     try:
-        body, encoding = message.body.decode("utf-8"), "utf-8"
+        body, encoding = content.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
-        body, encoding = base64.b64encode(message.body).decode("ascii"), "base64"
+        body, encoding = base64.b64encode(content).decode("ascii"), "base64"
     return {
         "seq": message.seq,
         "time_ns": message.time_ns,

@@ -20,6 +20,7 @@ class Column(NamedTuple):
     right: bool = False
 
 
+_NO_LIMIT = 10_000
 Rows = Sequence[Sequence[str]]
 
 
@@ -29,7 +30,8 @@ def stdout() -> BinaryIO:
 
 
 def on_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
+    """Whether stdout is a terminal that can do more than a pipe."""
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def json_line(value: Any) -> bytes:
@@ -60,8 +62,10 @@ def put_table(columns: Sequence[Column], rows: Rows, title: str = "") -> None:
     from rich.console import Console
 
     table = rich_table(columns, rows, title)
-    console = Console()
-    Console(width=max(console.width, console.measure(table).maximum)).print(table)
+    needed = Console(width=_NO_LIMIT).measure(table).maximum
+    Console(width=max(Console().width, needed)).print(
+        table
+    )  # a narrow terminal wraps; no figure is cut short
 
 
 def plain(columns: Sequence[Column], rows: Rows) -> str:

@@ -10,7 +10,7 @@ import click
 
 import slipring
 from slipring.cli import tables
-from slipring.cli.options import PERIOD, Target, format_option, sleep_until
+from slipring.cli.options import Target, format_option, period, sleep_until
 from slipring.cli.survey import Survey, Traffic, survey, traffic
 from slipring.cli.tables import Column
 from slipring.cli.units import frequency, number, speed
@@ -35,7 +35,9 @@ _ORDERS: dict[str, Callable[[Traffic], tuple[float | str, ...]]] = {
 
 
 @click.command(short_help="Watch the traffic of all topics.")
-@click.option("--interval", type=PERIOD, default=1.0, show_default=True, help="Time between samples.")
+@click.option(
+    "--interval", type=period, metavar="SECONDS", default=1.0, show_default=True, help="Time between samples."
+)
 @click.option("--once", is_flag=True, help="One sample, then end.")
 @click.option(
     "--sort", type=click.Choice(list(_ORDERS)), default="rate", show_default=True, help="What comes first."

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Wall-clock time for every message, at the price of reading the processor's counter (a third of clock_gettime).
+ */
+#ifndef SLR_TICKER_H
+#define SLR_TICKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slr_ticker { /* all zero: not begun */
+    uint64_t ticks;       /* the counter at the last look at the real clock … */
+    int64_t ns;           /* … and what that said */
+    uint64_t ns_per_tick; /* with 32 fractional bits; 0: not known, ask the real clock */
+    uint64_t good_for;    /* ticks */
+};
+
+int64_t slr_ticker_now_ns(struct slr_ticker *t);
+
+#endif
