@@ -38,7 +38,7 @@ extern "C" {
 #define SLIPRING_MAX_SENDER 255
 #define SLIPRING_MAX_CURSOR_NAME 63
 
-/* X(code, number, name): one code per cause. */
+/* X(code, number): one code per cause. */
 #define SLIPRING_CODES(X)          \
     X(SLIPRING_OK, 0)              \
     X(SLIPRING_EMPTY, -1)          \

@@ -19,7 +19,6 @@
 #define slr_publish(p, v) atomic_store_explicit((p), (v), memory_order_release)
 
 /* Store–load agreements (Dekker): of two sides that each write and then read, at least one sees the other. */
-#define slr_agree_load(p) atomic_load_explicit((p), memory_order_seq_cst)
 #define slr_agree_store(p, v) atomic_store_explicit((p), (v), memory_order_seq_cst)
 
 static inline void slr_fence_full(void) { atomic_thread_fence(memory_order_seq_cst); }

@@ -97,6 +97,7 @@ static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *
         SLR_POINT("claim.announced");
         if (!slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) continue;
         SLR_POINT("claim.reserved");
+        slr_fence_before_overwrite(); /* the slot's fields, too, may be being read for its last lap */
         slr_poke(&slot->end, need.start + size); /* the same value any helper stores */
         SLR_POINT("claim.before_tail");
         slr_swap_if(&s->ring->tail, i, i + 1);

@@ -50,17 +50,13 @@ static int find_free(const struct slr_segment *s) {
     return -1;
 }
 
-static bool expired(const struct slr_segment *s, int entry) {
-    int64_t life = slr_peek(&s->cursor[entry].expires_ns);
-    return life > 0 && slr_clock_realtime_ns() - slr_peek(&s->cursor[entry].touched_ns) >= life;
-}
-
 static void free_entry(struct slr_segment *s, int entry) {
     slr_publish(&s->cursor[entry].state, slr_kind_next(slr_observe(&s->cursor[entry].state), SLR_KIND_FREE));
 }
 
 static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position) {
     struct slr_segment *s = sub->s;
+    slr_sweep_cursors(s);
     int entry = find(s, name);
     *is_new = entry < 0;
     if (*is_new) entry = find_free(s);
@@ -69,10 +65,6 @@ static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_n
                          "with more", s->cursor_count);
     if (!slr_lock_try(s->readers_fd, slr_segment_cursor_offset(s, (uint32_t)entry)))
         return slr_fault(SLIPRING_BUSY, "cursor", "a live subscriber reads by cursor '%s' already", name);
-    if (!*is_new && expired(s, entry)) {
-        free_entry(s, entry);
-        *is_new = true;
-    }
     sub->cursor = entry;
     if (!*is_new) {
         *position = slr_observe(&s->cursor[entry].position);

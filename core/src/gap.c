@@ -22,7 +22,8 @@ bool slr_gap_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *aba
 static bool count_abandoned(const struct slr_segment *s, uint64_t from, uint64_t oldest, uint64_t below, uint64_t *count) {
     for (*count = 0; *count < below && *count < s->slot_count; ++*count) {
         uint64_t seq = slr_observe(&s->abandoned[(below - 1 - *count) & s->slot_mask]);
-        if (seq >= oldest) return false; /* overwritten by a later one: look again */
+        /* Recorded for a boundary beyond oldest: by somebody who is ahead of us, or who never moved oldest there. */
+        if (seq >= oldest) return slr_observe(&s->ring->oldest) == oldest;
         if (seq < from) break;
     }
     return true;

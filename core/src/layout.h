@@ -80,18 +80,20 @@ struct slr_ring_header {
 struct slr_writer {
     _Atomic uint64_t state; /* {incarnation, kind}: free, or SLR_KIND_WRITER */
     _Atomic uint64_t want;  /* bytes the owner's newest claim reserves; stable until tail passes that claim */
-    _Atomic uint64_t published;
+    _Atomic uint64_t published; /* by all owners of the entry, so that the topic's total is a sum */
     _Atomic uint64_t bytes;
+    _Atomic uint64_t published_before; /* by owners before this one */
+    _Atomic uint64_t bytes_before;
     _Atomic uint32_t pid; /* for people; nothing is decided by it */
     uint32_t name_size;
     uint8_t name[64]; /* the sender's name, cut to fit; for people */
-    uint8_t unused[24];
+    uint8_t unused[8];
 };
 
 struct slr_slot {
     _Atomic uint64_t word;    /* {state, writer, lap} */
     _Atomic uint64_t end;     /* payload position after this message; grows for ever, never repeats */
-    _Atomic int64_t time_ns;  /* when the message was committed, since the epoch */
+    _Atomic int64_t time_ns;  /* its sender's clock when it was sent (a loan: committed), since the epoch */
     _Atomic uint64_t lengths; /* body (32 bits), type (8), sender (8), zero (16) */
 };
 
@@ -167,9 +169,11 @@ struct slr_cursor {
     X(writer, want, 8, 8)                 \
     X(writer, published, 16, 8)           \
     X(writer, bytes, 24, 8)               \
-    X(writer, pid, 32, 4)                 \
-    X(writer, name_size, 36, 4)           \
-    X(writer, name, 40, 64)               \
+    X(writer, published_before, 32, 8)    \
+    X(writer, bytes_before, 40, 8)        \
+    X(writer, pid, 48, 4)                 \
+    X(writer, name_size, 52, 4)           \
+    X(writer, name, 56, 64)               \
     X(slot, word, 0, 8)                   \
     X(slot, end, 8, 8)                    \
     X(slot, time_ns, 16, 8)               \

@@ -82,14 +82,19 @@ int slipring_looker_topic(slipring_looker *looker, slipring_topic_info *out) {
     return SLIPRING_OK;
 }
 
+static int no_such_entry(uint32_t entry, uint32_t count) {
+    return slr_fault(SLIPRING_BAD_ARGUMENT, "entry", "entry %u is not in a table of %u", entry, count);
+}
+
 int slipring_looker_writer(slipring_looker *looker, uint32_t entry, slipring_writer_info *out) {
     const struct slr_segment *s = looker->s;
+    if (entry >= s->writer_count) return no_such_entry(entry, s->writer_count);
     const struct slr_writer *w = &s->writer[entry];
     memset(out, 0, sizeof *out);
     out->used = !slr_kind_is(slr_observe(&w->state), SLR_KIND_FREE);
     out->alive = out->used && !slr_writer_dead(s, entry);
-    out->published = slr_peek(&w->published);
-    out->bytes = slr_peek(&w->bytes);
+    out->published = slr_peek(&w->published) - slr_peek(&w->published_before);
+    out->bytes = slr_peek(&w->bytes) - slr_peek(&w->bytes_before);
     out->pid = slr_peek(&w->pid);
     memcpy(out->name, w->name, sizeof w->name);
     return SLIPRING_OK;
@@ -97,6 +102,7 @@ int slipring_looker_writer(slipring_looker *looker, uint32_t entry, slipring_wri
 
 int slipring_looker_reader(slipring_looker *looker, uint32_t entry, slipring_reader_info *out) {
     const struct slr_segment *s = looker->s;
+    if (entry >= s->reader_count) return no_such_entry(entry, s->reader_count);
     const struct slr_reader *r = &s->reader[entry];
     uint64_t state = slr_observe(&r->state);
     memset(out, 0, sizeof *out);
@@ -116,6 +122,7 @@ int slipring_looker_reader(slipring_looker *looker, uint32_t entry, slipring_rea
 
 int slipring_looker_cursor(slipring_looker *looker, uint32_t entry, slipring_cursor_info *out) {
     const struct slr_segment *s = looker->s;
+    if (entry >= s->cursor_count) return no_such_entry(entry, s->cursor_count);
     const struct slr_cursor *c = &s->cursor[entry];
     memset(out, 0, sizeof *out);
     out->used = slr_kind_is(slr_observe(&c->state), SLR_KIND_CURSOR);
@@ -131,9 +138,14 @@ int slipring_looker_cursor(slipring_looker *looker, uint32_t entry, slipring_cur
 /* The invariants that hold between any two steps of anybody (docs/spec/invariants.md). */
 int slipring_looker_verify(slipring_looker *looker) {
     const struct slr_segment *s = looker->s;
-    uint64_t freed = slr_observe(&s->ring->freed);
-    uint64_t oldest = slr_observe(&s->ring->oldest);
-    uint64_t tail = slr_observe(&s->ring->tail) + 1; /* one writer's newest message may not be counted yet */
+    uint64_t freed, oldest, tail;
+    int attempts = 0;
+    do { /* as of one moment: while freed rests, the others stay within a ring of it */
+        freed = slr_observe(&s->ring->freed);
+        oldest = slr_observe(&s->ring->oldest);
+        tail = slr_observe(&s->ring->tail) + 1; /* one writer's newest message may not be counted yet */
+    } while (slr_observe(&s->ring->freed) != freed && ++attempts < 1000);
+    if (attempts == 1000) return SLIPRING_OK; /* too busy to be looked at, which is a sign of health */
     if (freed > oldest || oldest > tail || tail - freed > s->slot_count)
         return slr_fault(SLIPRING_CORRUPT, "topic", "freed=%" PRIu64 " oldest=%" PRIu64 " tail=%" PRIu64 " are not in order",
                          freed, oldest, tail - 1);

@@ -42,6 +42,8 @@ static void own_entry(struct slr_segment *s, uint32_t entry, const char *sender,
     memcpy(w->name, sender, shown);
     w->name_size = (uint32_t)shown;
     slr_poke(&w->pid, (uint32_t)getpid());
+    slr_poke(&w->published_before, slr_peek(&w->published));
+    slr_poke(&w->bytes_before, slr_peek(&w->bytes));
     slr_publish(&w->state, slr_kind_next(slr_observe(&w->state), SLR_KIND_WRITER));
 }
 
@@ -60,9 +62,9 @@ static bool lock_entry(struct slr_segment *s, uint32_t *out) {
 static int attach(slipring_publisher *pub, const char *topic, const char *sender) {
     struct slr_segment *s = pub->s;
     uint32_t entry;
-    slr_claimer_help(s); /* a dead writer's newest claim may not be counted in tail yet */
     slr_sweep_writers(s);
     slr_sweep_readers(s);
+    slr_sweep_cursors(s);
     if (!lock_entry(s, &entry)) {
         if (s->writers == SLR_ONE)
             return slr_fault(SLIPRING_BUSY, "writers", "topic '%s' has writers=\"one\" and a live publisher", topic);
@@ -104,12 +106,20 @@ int slipring_publisher_open(const char *bus, const char *topic, const char *send
     return SLIPRING_OK;
 }
 
+static void wake_readers(slipring_publisher *pub) {
+    /* Between publishing a message and looking for sleepers; partner: the sleeper announces itself, then looks for a
+     * message. Without it both may miss the other and the wake-up is lost. */
+    slr_fence_full();
+    SLR_POINT("send.before_wake");
+    slr_wake_sleepers(&pub->s->readers->wake);
+}
+
 void slipring_publisher_close(slipring_publisher *pub) {
     struct slr_segment *s = pub->s;
     if (s->fork_generation == slr_fork_generation()) {
         slr_abandon_claims(s, pub->claimer.entry);
         SLR_POINT("detach.abandoned");
-        slr_wake_sleepers(&s->readers->wake); /* what stood behind an aborted claim is readable now */
+        wake_readers(pub); /* what stood behind an aborted claim is readable now */
         slr_publish(&pub->self->state, slr_kind_next(slr_observe(&pub->self->state), SLR_KIND_FREE));
         SLR_POINT("detach.freed");
     }
@@ -148,7 +158,7 @@ int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *t
 }
 
 static uint8_t *place(const slipring_publisher *pub, uint64_t start) {
-    return pub->s->payload + (start & pub->s->payload_mask);
+    return pub->s->payload + (start & pub->s->payload_mask & ~UINT64_C(7)); /* aligned, whatever we were told */
 }
 
 static int try_claim(slipring_publisher *pub, uint64_t reserved, bool visible, struct slr_claimed *out) {
@@ -166,14 +176,6 @@ static void finish(slipring_publisher *pub, uint64_t seq, uint64_t start, size_t
     slr_commit(&pub->claimer, seq, start + slr_reserved(size, meta), lengths, now);
     slr_count(&pub->self->published, 1);
     slr_count(&pub->self->bytes, size);
-}
-
-static void wake_readers(slipring_publisher *pub) {
-    /* Between publishing a message and looking for sleepers; partner: the sleeper announces itself, then looks for a
-     * message. Without it both may miss the other and the wake-up is lost. */
-    slr_fence_full();
-    SLR_POINT("send.before_wake");
-    slr_wake_sleepers(&pub->s->readers->wake);
 }
 
 /* Now and then; the time is at hand anyway. */

@@ -48,13 +48,17 @@ static enum look look_at_word(const struct slr_segment *s, uint64_t seq, uint64_
     }
 }
 
+static bool counted(const struct slr_segment *s, uint64_t seq) {
+    return (int64_t)(slr_observe(&s->ring->tail) - seq) > 0;
+}
+
 static enum look judge_claim(const struct slr_segment *s, uint64_t seq, uint64_t word) {
     for (int i = 0; i < CLAIM_SPINS; i++) {
         if (slr_peek(&slr_slot_of(s, seq)->word) != word) return look_at_word(s, seq, &word);
         slr_pause();
     }
     /* Not yet counted in tail: nothing can stand behind it, so there is no need to pass it. */
-    if ((int64_t)(slr_observe(&s->ring->tail) - seq) <= 0) return NOTHING;
+    if (!counted(s, seq)) return NOTHING;
     if (!slr_writer_dead(s, slr_word_writer(word))) return OPEN_CLAIM;
     /* Dead now; had it committed before, the word would say so. */
     uint64_t again;
@@ -64,7 +68,8 @@ static enum look judge_claim(const struct slr_segment *s, uint64_t seq, uint64_t
 
 static enum look look_at(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
     enum look look = look_at_word(s, seq, word);
-    return look == OPEN_CLAIM ? judge_claim(s, seq, *word) : look;
+    if (look == OPEN_CLAIM) look = judge_claim(s, seq, *word);
+    return look == ABANDONED && !counted(s, seq) ? NOTHING : look;
 }
 
 int slr_read_resync(slipring_subscriber *sub) {
@@ -73,10 +78,6 @@ int slr_read_resync(slipring_subscriber *sub) {
     /* tail may be one behind a message that one writer has just made READY */
     if (sub->safe || !slr_gap_from(s, sub->position, sub->abandoned, &gap) || (int64_t)(gap.oldest - slr_observe(&s->ring->tail)) > 1)
         return damaged("a message disappeared that nobody may have reclaimed");
-    if (sub->conflate) { /* counted when it settles */
-        sub->position = gap.oldest;
-        return SLIPRING_OK;
-    }
     sub->lost += gap.messages;
     sub->position = gap.oldest;
     sub->abandoned = gap.abandoned;
@@ -148,11 +149,6 @@ void slr_read_advance(slipring_subscriber *sub) {
     sub->progress_bytes += sub->peeked_size;
 }
 
-/* A conflating reader counts when it settles. */
-static void count_abandoned(slipring_subscriber *sub) {
-    if (!sub->conflate && sub->abandoned != SLR_UNKNOWN) sub->abandoned++;
-}
-
 static int peek_next(slipring_subscriber *sub, slipring_message *out) {
     const struct slr_segment *s = sub->s;
     uint64_t begun = sub->position;
@@ -166,7 +162,7 @@ static int peek_next(slipring_subscriber *sub, slipring_message *out) {
         if (look == DAMAGED) return damaged("a slot is in no known state");
         if (look == ABANDONED) {
             sub->position++;
-            count_abandoned(sub);
+            if (sub->abandoned != SLR_UNKNOWN) sub->abandoned++;
             continue;
         }
         if (look == FOUND) code = describe(sub, sub->position, out);
@@ -174,44 +170,48 @@ static int peek_next(slipring_subscriber *sub, slipring_message *out) {
         if (look == OVERTAKEN || code == SLIPRING_LAPPED) {
             code = slr_read_resync(sub);
             if (code) return code;
+            code = SLIPRING_EMPTY;
             continue;
         }
         if (code != SLIPRING_EMPTY) break;
         sub->position++;
-        if (!sub->conflate) sub->filtered++;
+        sub->filtered++;
         sub->progress_messages++;
     }
-    if (sub->position != begun) {
-        if (sub->conflate) slr_read_settle(sub, SETTLE_AT_ONCE);
-        slr_read_show_progress(sub);
-    }
+    if (sub->position != begun) slr_read_show_progress(sub);
     return code;
 }
 
-/* The newest message that passes the filter, at or after position; those between are filtered away. */
+static void moved_to(slipring_subscriber *sub, uint64_t position) {
+    if (position == sub->position) return;
+    sub->position = position;
+    slr_read_settle(sub, SETTLE_AT_ONCE);
+    slr_read_show_progress(sub);
+}
+
+/* The newest message that passes the filter, at or after position; those between are filtered away. A slot found
+ * overtaken is an answer: everything below it is gone too, and everything above was looked at. */
 static int peek_newest(slipring_subscriber *sub, slipring_message *out) {
     const struct slr_segment *s = sub->s;
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        uint64_t newest = slr_observe(&s->ring->tail), word;
-        if (look_at_word(s, newest, &word) == FOUND) newest++; /* READY before one writer's tail */
-        if (newest - sub->position > s->slot_count) {
-            if ((int64_t)(newest - sub->position) < 0) return SLIPRING_EMPTY;
-            sub->position = newest - s->slot_count;
-        }
-        int code = SLIPRING_EMPTY;
-        for (uint64_t seq = newest; seq-- > sub->position && code == SLIPRING_EMPTY;) {
-            enum look look = look_at_word(s, seq, &word);
-            if (look == OVERTAKEN) code = SLIPRING_LAPPED;
-            if (look != FOUND) continue;
-            code = describe(sub, seq, out);
-            if (code == SLIPRING_OK) code = filter_message(sub, word, out);
-            if (code == SLIPRING_OK) sub->position = seq;
-        }
-        /* Nothing passes the filter: go past what it filters, or a reliable topic would wait for us for ever. */
-        if (code == SLIPRING_EMPTY && sub->filter) return peek_next(sub, out);
-        if (code != SLIPRING_LAPPED) return code;
+    uint64_t newest = slr_observe(&s->ring->tail), word;
+    if (look_at_word(s, newest, &word) == FOUND) newest++; /* READY before one writer's tail */
+    if ((int64_t)(newest - sub->position) <= 0) return SLIPRING_EMPTY;
+    uint64_t lowest = newest - sub->position > s->slot_count ? newest - s->slot_count : sub->position;
+    uint64_t next = newest; /* where to look from next time: not past a claim that may yet be committed */
+    for (uint64_t seq = newest; seq-- > lowest;) {
+        enum look look = look_at(s, seq, &word);
+        if (look == OVERTAKEN) break;
+        if (look == DAMAGED) return damaged("a slot is in no known state");
+        if (look == OPEN_CLAIM || look == NOTHING) next = seq;
+        if (look != FOUND) continue;
+        int code = describe(sub, seq, out);
+        if (code == SLIPRING_OK) code = filter_message(sub, word, out);
+        if (code == SLIPRING_LAPPED) break;
+        if (code == SLIPRING_OK) sub->position = seq;
+        if (code != SLIPRING_EMPTY) return code;
     }
-    return damaged("the newest message does not rest");
+    moved_to(sub, next);
+    return SLIPRING_EMPTY;
 }
 
 int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
@@ -287,7 +287,8 @@ void slr_read_settle(slipring_subscriber *sub, uint64_t limit) {
             sub->abandoned++;
         sub->settled++;
     }
-    if (sub->settled_messages > sub->received) sub->filtered = sub->settled_messages - sub->received;
+    uint64_t filtered = sub->settled_messages - sub->received;
+    if (sub->settled_messages > sub->received && filtered > sub->filtered) sub->filtered = filtered;
 }
 
 bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim) {
@@ -296,6 +297,6 @@ bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim) {
     /* Sequentially consistent: the second half of announcing oneself as a sleeper; partner: wake_readers. */
     slr_fence_full();
     enum look look = look_at_word(s, sub->position, &word);
-    *behind_claim = look == OPEN_CLAIM;
-    return look != OPEN_CLAIM && look != NOTHING;
+    *behind_claim = look == OPEN_CLAIM && counted(s, sub->position);
+    return look == FOUND || look == OVERTAKEN || look == DAMAGED || (look == ABANDONED && counted(s, sub->position));
 }

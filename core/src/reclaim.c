@@ -22,10 +22,11 @@
  * reclaimer's compare-and-swap fails. See gap.c for the reading side.
  */
 #include "fault.h"
-#include "clock.h"
 #include "peers.h"
 #include "points.h"
 #include "ring.h"
+
+#define ATTEMPTS 1000 /* a swap fails only if others succeed; this often, only hostile hands make it */
 
 static uint32_t clamp(uint32_t value, uint32_t most) { return value < most ? value : most; }
 
@@ -37,18 +38,10 @@ bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t stat
     return true;
 }
 
-static bool expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state) {
-    struct slr_cursor *c = &s->cursor[entry];
-    int64_t life = slr_peek(&c->expires_ns);
-    if (life <= 0 || slr_clock_realtime_ns() - slr_peek(&c->touched_ns) < life) return false;
-    if (slr_cursor_attached(s, entry)) return false;
-    slr_swap_if(&c->state, state, slr_kind_next(state, SLR_KIND_FREE));
-    return true;
-}
-
 /* The lowest sequence below limit that somebody keeps from being passed (reliable_only) or reused. With check_lives
  * (it costs a system call for each) the holds of the dead and expired are lifted. */
 static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, bool check_lives, uint64_t limit) {
+    uint64_t freed = slr_observe(&s->ring->freed);
     uint32_t readers = clamp(slr_observe(&s->readers->high_reader), s->reader_count);
     for (uint32_t e = 0; e < readers; e++) {
         uint64_t state = slr_observe(&s->reader[e].state);
@@ -56,6 +49,9 @@ static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, boo
         if (reliable_only && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
         /* Acquire: its copy of what it passed is done before we let that be reused. */
         uint64_t hold = slr_observe(&s->reader[e].hold);
+        /* Below freed it was never granted: its reader is about to find oldest beyond it. A reliable reader's 0 means
+         * that it is choosing its place. */
+        if (hold < freed && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
         if (hold >= limit || (check_lives && slr_sweep_reader(s, e, state))) continue;
         limit = hold;
     }
@@ -65,7 +61,7 @@ static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, boo
         uint64_t state = slr_observe(&s->cursor[e].state);
         if (!slr_kind_is(state, SLR_KIND_CURSOR)) continue;
         uint64_t hold = slr_observe(&s->cursor[e].position);
-        if (hold >= limit || (check_lives && expire_cursor(s, e, state))) continue;
+        if (hold >= limit || (check_lives && slr_expire_cursor(s, e, state))) continue;
         limit = hold;
     }
     return limit;
@@ -109,11 +105,12 @@ static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint
 
 /* Stores a value that follows from oldest being `from`; false if it has moved meanwhile. */
 static bool record(const struct slr_segment *s, uint64_t from, _Atomic uint64_t *place, uint64_t value) {
-    for (;;) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         uint64_t old = slr_observe(place);
         if (slr_observe(&s->ring->oldest) != from) return false;
         if (old == value || slr_swap_if(place, old, value)) return true;
     }
+    return false;
 }
 
 static bool record_abandoned(const struct slr_segment *s, uint64_t from, uint64_t to, uint64_t index) {
@@ -132,12 +129,16 @@ static bool record_walk(const struct slr_segment *s, uint64_t from, const struct
 }
 
 static void advance_freed(const struct slr_segment *s, bool check_lives) {
-    /* Partner: the fence between publishing a hold and checking oldest (read.c, hold.c). */
+    uint64_t oldest = slr_observe(&s->ring->oldest);
+    /* Partner: the fence between publishing a hold and checking oldest (hold.c, subscriber.c). */
     slr_fence_full();
-    uint64_t limit = lowest_hold(s, false, check_lives, slr_observe(&s->ring->oldest));
+    uint64_t limit = lowest_hold(s, false, check_lives, oldest);
     uint64_t freed = slr_observe(&s->ring->freed);
     SLR_POINT("reclaim.before_freed");
-    while (freed < limit && !slr_swap_if(&s->ring->freed, freed, limit)) freed = slr_observe(&s->ring->freed);
+    for (int attempt = 0; freed < limit && attempt < ATTEMPTS; attempt++) {
+        if (slr_swap_if(&s->ring->freed, freed, limit)) break;
+        freed = slr_observe(&s->ring->freed);
+    }
 }
 
 static bool has_room(const struct slr_segment *s, const struct slr_need *need) {

@@ -71,5 +71,7 @@ void slr_abandon_claims(const struct slr_segment *s, uint32_t entry);
 /* Settles the claims and frees the entries of the dead; how many entries. The ring must be mapped writable. */
 uint32_t slr_sweep_writers(const struct slr_segment *s);
 uint32_t slr_sweep_readers(const struct slr_segment *s);
+bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state); /* true if it was due */
+void slr_sweep_cursors(const struct slr_segment *s);
 
 #endif

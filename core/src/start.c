@@ -49,7 +49,7 @@ int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq) {
     if (start == SLIPRING_START_OLDEST) position = oldest;
     if (start == SLIPRING_START_LAST) position = newest_message(s, oldest, tail);
     if (start == SLIPRING_START_SEQ) position = start_seq;
-    if (position < oldest && slr_gap_from(s, position, SLR_UNKNOWN, &gap)) { /* asked for what is gone */
+    if (position < oldest && slr_gap_from(s, position, position ? SLR_UNKNOWN : 0, &gap)) { /* asked for what is gone */
         sub->lost += gap.messages;
         position = gap.oldest;
     }

@@ -55,7 +55,10 @@ static void own_entry(slipring_subscriber *sub, enum slr_kind kind, uint64_t hol
 }
 
 static int take_entry(slipring_subscriber *sub, bool reliable, bool required) {
-    if (sub->s->readers_writable) slr_sweep_readers(sub->s);
+    if (sub->s->readers_writable) {
+        slr_sweep_readers(sub->s);
+        slr_sweep_cursors(sub->s);
+    }
     if (sub->s->readers_writable && lock_entry(sub->s, &sub->entry)) {
         SLR_POINT("subscribe.locked");
         own_entry(sub, reliable ? SLR_KIND_RELIABLE : SLR_KIND_LOSSY, reliable ? 0 : SLR_NO_HOLD);
@@ -178,7 +181,8 @@ static int try_recv(slipring_subscriber *sub, void *buffer, size_t buffer_size, 
         if (out->size > buffer_size && slipring_subscriber_intact(sub))
             return slr_fault(SLIPRING_TOO_LARGE, "buffer", "the next message has %u bytes, the buffer %zu", out->size,
                              buffer_size);
-        slr_copy_out(buffer, out->body, out->size < buffer_size ? out->size : buffer_size);
+        if (out->size > buffer_size) out->size = (uint32_t)buffer_size; /* not its real size: accept will say so */
+        slr_copy_out(buffer, out->body, out->size);
         slr_copy_out(meta, out->meta, (size_t)out->type_size + out->sender_size);
         code = slipring_subscriber_accept(sub);
         out->body = buffer;

@@ -6,17 +6,18 @@
  * only belong to the dead, and is swapped to GONE from exactly that word. An entry is freed by a swap from exactly the
  * state (incarnation and all) that was seen before its owner was seen dead.
  */
+#include "claim.h"
+#include "clock.h"
 #include "peers.h"
 #include "points.h"
 #include "ring.h"
 #include "wait.h"
 
-/* The sequences that can be claimed: from freed to tail, the slot at tail too (claimed, perhaps, but not yet counted). */
+/* Sequences whose claims are counted in tail. One that is not yet has nobody behind it, and is finished first (help). */
 static void claim_range(const struct slr_segment *s, uint64_t *from, uint64_t *to) {
     *to = slr_observe(&s->ring->tail);
     *from = slr_observe(&s->ring->freed);
     if (*to - *from > s->slot_count) *from = *to > s->slot_count ? *to - s->slot_count : 0;
-    ++*to;
 }
 
 static bool open_claim(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
@@ -43,6 +44,7 @@ static void abandon_dead_claims(const struct slr_segment *s) {
 
 uint32_t slr_sweep_writers(const struct slr_segment *s) {
     uint32_t swept = 0;
+    slr_claimer_help(s);
     abandon_dead_claims(s);
     for (uint32_t e = 0; e < s->writer_count; e++) {
         uint64_t state = slr_observe(&s->writer[e].state);
@@ -50,6 +52,7 @@ uint32_t slr_sweep_writers(const struct slr_segment *s) {
         SLR_POINT("sweep.before_writer");
         swept += slr_swap_if(&s->writer[e].state, state, slr_kind_next(state, SLR_KIND_FREE));
     }
+    slr_fence_full();
     if (swept) slr_wake_sleepers(&s->readers->wake); /* what stood behind their claims is readable now */
     return swept;
 }
@@ -60,6 +63,23 @@ uint32_t slr_sweep_readers(const struct slr_segment *s) {
         uint64_t state = slr_observe(&s->reader[e].state);
         if (!slr_kind_is(state, SLR_KIND_FREE) && slr_sweep_reader(s, e, state)) swept++;
     }
+    slr_fence_full();
     if (swept) slr_wake_sleepers(&s->readers->space);
     return swept;
+}
+
+/* The lock first, then the times: a reader that has just detached has touched its cursor before it let go. */
+bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state) {
+    struct slr_cursor *c = &s->cursor[entry];
+    if (slr_peek(&c->expires_ns) <= 0 || slr_cursor_attached(s, entry)) return false;
+    if (slr_clock_realtime_ns() - slr_observe(&c->touched_ns) < slr_peek(&c->expires_ns)) return false;
+    slr_swap_if(&c->state, state, slr_kind_next(state, SLR_KIND_FREE));
+    return true;
+}
+
+void slr_sweep_cursors(const struct slr_segment *s) {
+    for (uint32_t e = 0; e < s->cursor_count; e++) {
+        uint64_t state = slr_observe(&s->cursor[e].state);
+        if (slr_kind_is(state, SLR_KIND_CURSOR)) slr_expire_cursor(s, e, state);
+    }
 }

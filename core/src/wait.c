@@ -13,6 +13,8 @@
 #include "points.h"
 #include "slipring.h"
 
+#define ATTEMPTS 1000 /* a swap fails only if others succeed; this often, only hostile hands make it */
+
 uint32_t slr_sleep_announce(_Atomic uint32_t *word) {
     return slr_set_bits32(word, SLR_WAKE_SLEEPING) | SLR_WAKE_SLEEPING;
 }
@@ -27,10 +29,11 @@ int slr_sleep(_Atomic uint32_t *word, uint32_t value, int64_t deadline_ns) {
 
 void slr_wake_all(_Atomic uint32_t *word) {
     uint32_t value, waking;
+    int attempt = 0;
     do {
         value = slr_peek(word);
         waking = ((value + SLR_WAKE_COUNT) & ~SLR_WAKE_SLEEPING) | SLR_WAKE_WAKING;
-    } while (!slr_swap_if32(word, value, waking));
+    } while (!slr_swap_if32(word, value, waking) && ++attempt < ATTEMPTS);
     SLR_POINT("wake.before_call");
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     SLR_POINT("wake.after_call");

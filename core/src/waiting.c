@@ -26,6 +26,7 @@
 #define SHORTEST_SLICE (5 * MS)
 #define LONGEST_SLICE (1000 * MS)
 #define POLL_SLICE MS
+#define LONGEST_SPIN (10000 * MS)
 
 struct waiting {
     slipring_subscriber *const *subs;
@@ -110,6 +111,8 @@ int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell 
     /* A wait that goes on has spun already. */
     bool first = count == 0 || subs[0]->slice_ns == 0;
     int64_t now = slr_clock_monotonic_ns();
+    if (now >= deadline_ns) return SLIPRING_TIMEOUT; /* whatever keeps arriving that is not for us */
+    if (spin_ns > LONGEST_SPIN) spin_ns = LONGEST_SPIN;
     int64_t spin_until = now + spin_ns < deadline_ns ? now + spin_ns : deadline_ns;
     if (first && spin_ns > 0 && spin(&w, spin_until)) return check(&w, false);
     if (slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
@@ -117,6 +120,7 @@ int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell 
     code = check(&w, slept == ETIMEDOUT);
     if (code) return code;
     if (slept == EINTR) return SLIPRING_INTERRUPTED;
+    if (slept == 0 && count) subs[0]->slice_ns = 0;
     if (slept == 0 || slept == ETIMEDOUT)
         return slept && slr_clock_monotonic_ns() >= deadline_ns ? SLIPRING_TIMEOUT : SLIPRING_OK;
     errno = slept;

@@ -43,7 +43,7 @@ static slipring_subscriber *with(slipring_filter filter) {
 
 static void run(void) {
     slipring_publisher *pubs[3];
-    for (size_t s = 0; s < 3; s++) CHECK_OK(slipring_publisher_open(bus, "t", senders[s], NULL, &pubs[s]));
+    for (size_t s = 0; s < 3; s++) CHECK_OK(try_publisher("t", senders[s], NULL, &pubs[s]));
     slipring_text two[] = {text("a"), text("")}, one[] = {text("a")}, b[] = {text("b")};
     slipring_text ann[] = {text("ann")}, bob[] = {text("bob"), text("nobody")};
     uint64_t since;

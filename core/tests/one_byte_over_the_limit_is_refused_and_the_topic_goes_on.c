@@ -24,7 +24,7 @@ static void limits_of(size_t capacity, int writers) {
     static struct message m;
     size_t largest = capacity - 256 - 8; /* a type of 255 bytes and a sender of 6: 264 with padding */
     memset(type, 't', sizeof type);
-    CHECK_OK(slipring_publisher_open(bus, "t", "tester", SETTINGS(.capacity = capacity, .writers = writers), &pub));
+    CHECK_OK(try_publisher("t", "tester", SETTINGS(.capacity = capacity, .writers = writers), &pub));
     sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW));
     for (int i = 0; i < 3; i++) {
         refused(pub, largest + 1, 255, SLIPRING_TOO_LARGE, "capacity");
@@ -52,10 +52,10 @@ static void run(void) {
     limits_of(65536, SLIPRING_WRITERS_MANY);
     memset(sender, 's', sizeof sender);
     sender[SLIPRING_MAX_SENDER + 1] = 0;
-    CHECK_CODE(slipring_publisher_open(bus, "u", sender, NULL, &pub), SLIPRING_BAD_ARGUMENT);
+    CHECK_CODE(try_publisher("u", sender, NULL, &pub), SLIPRING_BAD_ARGUMENT);
     CHECK(strcmp(slipring_last_error()->argument, "sender") == 0 && !file_exists("u", "ring"));
     sender[SLIPRING_MAX_SENDER] = 0;
-    CHECK_OK(slipring_publisher_open(bus, "u", sender, NULL, &pub));
+    CHECK_OK(try_publisher("u", sender, NULL, &pub));
     slipring_publisher_close(pub);
 }
 

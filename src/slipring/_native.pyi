@@ -8,6 +8,8 @@ from typing import Any, Protocol, Self
 class Buffer(Protocol):
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
+class Region: ...
+
 class Message:
     body: bytes | memoryview
     sender: str
@@ -86,3 +88,25 @@ def topic_verify(bus: str, topic: str, /) -> None: ...
 def cursor_drop(bus: str, topic: str, name: str, /) -> None: ...
 def check_name(argument: str, name: str, /) -> None: ...
 def layout() -> tuple[int, list[tuple[str, str, int, int]]]: ...
+
+SLIPRING_OK: int
+SLIPRING_EMPTY: int
+SLIPRING_NOT_FOUND: int
+SLIPRING_EXISTS: int
+SLIPRING_TOPIC_GONE: int
+SLIPRING_WRONG_LAYOUT: int
+SLIPRING_CORRUPT: int
+SLIPRING_DENIED: int
+SLIPRING_BUSY: int
+SLIPRING_FULL: int
+SLIPRING_TOO_LARGE: int
+SLIPRING_TIMEOUT: int
+SLIPRING_CLOSED: int
+SLIPRING_TOO_MANY_READERS: int
+SLIPRING_TOO_MANY_WRITERS: int
+SLIPRING_FORKED: int
+SLIPRING_BAD_ARGUMENT: int
+SLIPRING_NO_SPACE: int
+SLIPRING_SYSTEM: int
+SLIPRING_INTERRUPTED: int
+SLIPRING_LAPPED: int

@@ -61,6 +61,7 @@ void pause_us(unsigned us);
 enum { AS_TOPIC = 0, ASK_LOSSY = 1, ASK_RELIABLE = 2 };    /* for .lossy below */
 #define SUBSCRIBING(...) subscribing((slipring_subscribing){__VA_ARGS__})
 const slipring_subscribing *subscribing(slipring_subscribing how);
+int try_publisher(const char *topic, const char *sender, const slipring_settings *how, slipring_publisher **out);
 slipring_publisher *publisher(const char *topic, const slipring_settings *how);
 slipring_subscriber *subscriber(const char *topic, const slipring_subscribing *how);
 uint64_t send_text(slipring_publisher *pub, const char *text);

@@ -11,9 +11,13 @@ const slipring_subscribing *subscribing(slipring_subscribing how) {
     return &last;
 }
 
+int try_publisher(const char *topic, const char *sender, const slipring_settings *how, slipring_publisher **out) {
+    return slipring_publisher_open(bus, topic, sender, strlen(sender), how, out);
+}
+
 slipring_publisher *publisher(const char *topic, const slipring_settings *how) {
     slipring_publisher *pub;
-    CHECK_OK(slipring_publisher_open(bus, topic, "tester", how, &pub));
+    CHECK_OK(try_publisher(topic, "tester", how, &pub));
     return pub;
 }
 

@@ -3,8 +3,8 @@
 
 A task that finds nothing registers (subscriber, future) and rings the thread's bell, so that the thread takes
 the subscriber into its next sleep. When a sleep ends, the futures of subscribers that have something are
-resolved in the loop, and each task tries again. The thread ends by itself when nobody waits for a while or its
-loop is gone.
+resolved in the loop, and each task tries again. The thread ends by itself when nobody waits for a while or
+its loop is gone.
 """
 
 from __future__ import annotations

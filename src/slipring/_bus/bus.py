@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 import time
 import weakref
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
@@ -30,7 +30,8 @@ def default_root() -> str:
 
 def _system_error(error: OSError, path: str) -> Denied | NoSpace | SystemFault:
     number = error.errno or 0
-    cls = Denied if isinstance(error, PermissionError) else NoSpace if number == 28 else SystemFault
+    cls: type[Denied | NoSpace | SystemFault]
+    cls = Denied if isinstance(error, PermissionError) else NoSpace if number == errno.ENOSPC else SystemFault
     return cls(f"cannot use the bus directory '{path}': {error.strerror}", argument="root", errno=number)
 
 
@@ -38,24 +39,39 @@ def _make_directory(root: str, path: str) -> None:
     """The bus's directory: private, unless somebody made its root for others too."""
     try:
         os.makedirs(root, mode=0o700, exist_ok=True)
-        status = os.stat(root)
-        mode = stat.S_IMODE(status.st_mode)
-        shared = mode & 0o002 and not mode & stat.S_ISVTX
-        if shared:
-            raise Denied(
-                f"root='{root}' may be written by everybody: use a directory of your own", argument="root"
-            )
+        mode = stat.S_IMODE(os.stat(root).st_mode)
+        sticky = bool(mode & stat.S_ISVTX)
+        if mode & 0o002 and not sticky:
+            raise Denied(f"root='{root}' may be written by everybody: use another directory", argument="root")
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
             return
-        os.chmod(path, (mode & 0o2777) if not mode & stat.S_ISVTX else 0o700)
+        if not sticky:
+            os.chmod(path, mode & 0o2777)
     except (FileExistsError, NotADirectoryError) as error:
         raise SystemFault(f"'{path}' is not a directory", argument="root", errno=error.errno or 0) from error
     except Denied:
         raise
     except OSError as error:
         raise _system_error(error, path) from error
+
+
+def _check_directory(root: str, path: str, is_default: bool) -> None:
+    """What is there must be a directory, and the default root nobody else's."""
+    for place in (root, path):
+        try:
+            status = os.stat(place)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _system_error(error, place) from error
+        if not stat.S_ISDIR(status.st_mode):
+            raise SystemFault(f"'{place}' is not a directory", argument="root", errno=errno.ENOTDIR)
+        if is_default and status.st_uid not in (0, os.getuid()):
+            raise Denied(
+                f"'{place}' belongs to another user: give root=", argument="root", errno=errno.EACCES
+            )
 
 
 class Bus:
@@ -71,15 +87,16 @@ class Bus:
             raise TypeError(f"name must be str, not {type(name).__name__}")
         self._check_text("name", name)
         self.name = name
-        self.root = os.path.abspath(os.fspath(root) if root is not None else default_root())
-        if "\0" in self.root:
-            raise BadArgument("root must not contain a NUL character", argument="root")
+        chosen = default_root() if root is None else os.fspath(root)
+        if not isinstance(chosen, str):
+            raise TypeError(f"root must be str or a path, not {type(chosen).__name__}")
+        if not chosen or "\0" in chosen:
+            raise BadArgument(f"root={chosen!r} is not a directory's name", argument="root")
+        self.root = os.path.abspath(chosen)
         self.path = os.path.join(self.root, name)
         self._handles: weakref.WeakSet[Publisher | Subscriber] = weakref.WeakSet()
         self._closed = False
-        _make_directory(self.root, self.path)
-        if not Path(self.path).is_dir():
-            raise SystemFault(f"'{self.path}' is not a directory", argument="root", errno=20)
+        _check_directory(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
 
     @staticmethod
     def _check_text(argument: str, name: str) -> None:
@@ -127,7 +144,9 @@ class Bus:
             max_writers=max_writers,
             max_cursors=max_cursors,
         )
-        _native.topic_create(self.path, self._topic(topic), given, exist_ok)
+        self._topic(topic)
+        _make_directory(self.root, self.path)
+        _native.topic_create(self.path, topic, given, exist_ok)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
         """Remove a topic; whoever uses it gets TopicGone."""
@@ -143,6 +162,8 @@ class Bus:
             raise Closed("this bus is closed")
         try:
             names = os.listdir(self.path)
+        except FileNotFoundError:
+            return []  # nobody has made a topic yet
         except OSError as error:
             raise _system_error(error, self.path) from error
         return sorted(match[1] for match in map(_RING_FILE.fullmatch, names) if match)
@@ -171,7 +192,7 @@ class Bus:
         """What the dead left behind, and damaged topics; with repair, cleared."""
         if self._closed:
             raise Closed("this bus is closed")
-        return doctor.examine(self.path, self.topics(), repair)
+        return doctor.examine(self.path, self.topics(), repair) if os.path.isdir(self.path) else []
 
     # Handles
 
@@ -182,9 +203,11 @@ class Bus:
         if not isinstance(sender, str):
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
         given = settings.topic_settings(**topic_settings)
+        self._topic(topic)
+        _make_directory(self.root, self.path)
         if not exist_ok:
-            _native.topic_create(self.path, self._topic(topic), given, False)
-        publisher = Publisher(self.path, self._topic(topic), sender, given)
+            _native.topic_create(self.path, topic, given, False)
+        publisher = Publisher(self.path, topic, sender, given)
         self._handles.add(publisher)
         return publisher
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Member: sends and receives on one topic, and does not hear itself unless it asks to.
 
-On a reliable topic all members may send at once on a ring too small for all their messages. Each then waits for
-the others to read. A member whose send finds no room therefore moves its own incoming messages into a local
-inbox, where recv finds them: everybody makes room, and all sends go through.
+On a reliable topic all members may send at once on a ring too small for all their messages. Each then waits
+for the others to read. A member whose send finds no room therefore moves its own incoming messages into a
+local inbox, where recv finds them: everybody makes room, and all sends go through.
 """
 
 from __future__ import annotations
@@ -81,12 +81,14 @@ class Member:
         return message
 
     def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
+        """Up to n messages; waits at most timeout for the first."""
         taken = [self._from_inbox() for _ in range(min(n, len(self._inbox)))]
         if len(taken) < n:
             taken += self.subscriber.recv_many(n - len(taken), 0 if taken else timeout)
         return taken
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
+        """`recv` for asyncio."""
         if self._inbox:
             return self._from_inbox()
         return await self.subscriber.arecv(timeout)
@@ -128,9 +130,11 @@ class Member:
         return self.subscriber.lag + len(self._inbox)
 
     def stats(self) -> dict[str, Any]:
+        """As Subscriber.stats, and how many messages wait in the inbox."""
         return {**self.subscriber.stats(), "inbox": len(self._inbox)}
 
     def close(self) -> None:
+        """Leave: waits end with Closed."""
         self._publisher.close()
         self.subscriber.close()
 

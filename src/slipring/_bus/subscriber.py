@@ -83,6 +83,7 @@ class Subscriber(_native.Subscriber):
         return max(0, tail - position)
 
     def stats(self) -> dict[str, Any]:
+        """All of the above in one dict, and whether the subscriber has a table entry and is reliable."""
         received, lost, filtered, position, tail, entry, reliable = self._counts()
         return {
             "topic": self.topic,

@@ -98,6 +98,7 @@ typedef struct Subscriber {
     slipring_subscriber *sub; /* NULL until the topic exists */
     PyObject *topic, *arguments;
     char *bus_path, *topic_name;
+    slipring_counts last_counts; /* of a closed subscriber */
     double spin_us;
     struct text_cache type_cache, sender_cache;
     struct handle handle;

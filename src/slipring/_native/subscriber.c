@@ -110,6 +110,7 @@ static PyObject *subscriber_new(PyTypeObject *type, PyObject *args, PyObject *kw
     Subscriber *self = (Subscriber *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
     self->spin_us = DEFAULT_SPIN_US;
+    self->last_counts.entry = -1;
     Py_INCREF(topic);
     Py_INCREF(arguments);
     self->topic = topic;
@@ -151,6 +152,7 @@ bool subscriber_enter(Subscriber *self) {
 void subscriber_unpin(Subscriber *self) {
     self->handle.users--;
     if (self->handle.users == 0 && self->handle.closing && self->sub) {
+        slipring_subscriber_counts(self->sub, &self->last_counts);
         slipring_subscriber_close(self->sub);
         self->sub = NULL;
     }
@@ -451,7 +453,7 @@ static PyObject *subscriber_commit(PyObject *object, PyObject *args) {
 /* (received, lost, filtered, position, tail, entry, reliable), zero before the topic exists */
 static PyObject *subscriber_counts(PyObject *object, PyObject *ignored) {
     Subscriber *self = (Subscriber *)object;
-    slipring_counts c = {.entry = -1};
+    slipring_counts c = self->last_counts;
     (void)ignored;
     if (self->sub) slipring_subscriber_counts(self->sub, &c);
     return Py_BuildValue("KKKKKiN", (unsigned long long)c.received, (unsigned long long)c.lost,

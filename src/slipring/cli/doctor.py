@@ -12,7 +12,9 @@ from slipring.cli import tables
 from slipring.cli.endings import complain
 from slipring.cli.options import Target, format_option
 from slipring.cli.tables import Column
+from slipring.cli.units import counted
 
+Findings = Sequence[Mapping[str, Any]]
 _COLUMNS = (Column("topic"), Column("problem"), Column("action"))
 
 
@@ -39,22 +41,17 @@ def command(target: Target, repair: bool, form: str) -> int:
     return 1 if remaining else 0
 
 
-def _put(
-    found: Sequence[Mapping[str, Any]], checked: int, repair: bool, remaining: Sequence[Mapping[str, Any]]
-) -> None:
-    if found:
-        tables.put_table(_COLUMNS, [_row(finding) for finding in found])
+def _put(found: Findings, checked: int, repair: bool, remaining: Findings) -> None:
+    shown = [*found, *(finding for finding in remaining if finding not in found)]
+    if shown:
+        tables.put_table(_COLUMNS, [_row(finding) for finding in shown])
     else:
-        tables.put_line(f"{checked} topics checked, no problems")
-    if remaining and repair:
-        tables.put_table(_COLUMNS, [_row(finding) for finding in remaining], title="remaining")
-        complain(
-            f"error: {len(remaining)} problems remain (no repair clears them; `slipring rm` removes a topic)"
+        tables.put_line(f"{counted(checked, 'topic')} checked, no problems")
+    if remaining:
+        fix = (
+            "no repair clears the rest" if repair else "`slipring doctor --repair` clears what can be cleared"
         )
-    elif remaining:
-        complain(
-            f"error: {len(remaining)} problems found (`slipring doctor --repair` clears what can be cleared)"
-        )
+        complain(f"error: {counted(len(remaining), 'problem')} {'left' if repair else 'found'} ({fix})")
 
 
 def _row(finding: Mapping[str, Any]) -> list[str]:

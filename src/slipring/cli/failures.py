@@ -12,7 +12,7 @@ _FIXES: dict[type[slipring.SlipringError], str] = {
     slipring.TopicNotFound: "`slipring ls` lists the topics of this bus; --bus and --root choose another",
     slipring.TopicExists: "leave the options out to take the topic as it is, or `slipring rm` it first",
     slipring.TopicGone: "it was removed while in use; run the command again to follow the new one",
-    slipring.WrongLayout: "it was made by another version of slipring; `slipring rm` it, or use that version",
+    slipring.WrongLayout: "it is damaged, or made by another version of slipring; `slipring rm` removes it",
     slipring.Corrupt: "`slipring doctor` shows what is wrong with it",
     slipring.Denied: "ask the owner of the topic for a `mode` that lets you in, or choose another --root",
     slipring.Busy: "somebody else has it; `slipring info TOPIC` shows who",

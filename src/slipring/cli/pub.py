@@ -18,6 +18,7 @@ from slipring.cli import framing as frames
 from slipring.cli.endings import complain
 from slipring.cli.framing import Framing
 from slipring.cli.options import TIMES, Target, framing_options, period, seconds, sleep_until, text
+from slipring.cli.units import counted
 
 _LATE_S = 1.0
 
@@ -59,7 +60,7 @@ def command(
     newline; --length-prefixed takes any bytes.
     """
     _refuse_contradictions(messages, count, framing)
-    settings = {"delivery": delivery, "capacity": _size(capacity)}
+    settings: dict[str, Any] = {"delivery": delivery, "capacity": _size(capacity)}
     given = {name: value for name, value in settings.items() if value is not None}
     limits = {} if timeout is None else {"timeout": timeout}
     with target.open() as bus:
@@ -81,7 +82,7 @@ def _send(publisher: slipring.Publisher, bodies: Iterable[bytes], options: dict[
             sent += 1
     except (slipring.SlipringError, click.ClickException):
         if sent:
-            complain(f"{sent} message{'s were' if sent > 1 else ' was'} sent before the error:")
+            complain(f"{counted(sent, 'message')} sent before the error:")
         raise
 
 

@@ -10,7 +10,7 @@ import click
 import slipring
 from slipring.cli.options import Target
 from slipring.cli.survey import living
-from slipring.cli.units import printable
+from slipring.cli.units import counted, printable
 
 
 @click.command(short_help="Remove topics.")
@@ -52,6 +52,6 @@ def _users(bus: slipring.Bus, topic: str) -> str:
         stats = bus.stats(topic)
     except slipring.SlipringError as error:
         return f"{type(error).__name__}: {printable(str(error))}"
-    users = {name: len(living(stats[name])) for name in ("publishers", "readers")}
-    counts = {"messages": stats["retained"], **users, "cursors": len(stats["cursors"])}
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
+    users = {noun: len(living(stats[f"{noun}s"])) for noun in ("publisher", "reader")}
+    counts = {"message": stats["retained"], **users, "cursor": len(stats["cursors"])}
+    return ", ".join(counted(count, noun) for noun, count in counts.items())

@@ -17,6 +17,7 @@ from slipring.cli import tables
 from slipring.cli.endings import complain
 from slipring.cli.framing import Framing
 from slipring.cli.options import TIMES, Target, format_option, framing_options, seconds, start, text, words
+from slipring.cli.units import counted, number
 
 _BATCH = 1024
 _REPORT_S = 1.0
@@ -137,5 +138,6 @@ class Losses:
     def report(self) -> None:
         lost = self._subscriber.lost
         if lost > self._told:
-            complain(f"lost {lost - self._told} messages ({lost} in all): reading was slower than publishing")
+            now = counted(lost - self._told, "message")
+            complain(f"lost {now} ({number(lost)} in all): reading was slower than publishing")
             self._told = lost

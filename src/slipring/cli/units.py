@@ -21,6 +21,11 @@ def number(count: float) -> str:
     return f"{count:,.0f}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: ``1 topic``, ``2 topics``."""
+    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+
+
 def frequency(per_second: float) -> str:
     """Events each second, with decimals only while they say something."""
     return number(per_second) if per_second >= 1000 else _three_digits(per_second)

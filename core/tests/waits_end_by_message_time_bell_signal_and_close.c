@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Promises 7, 19, 20. A helper thread acts when the waiter sleeps in the kernel; no wait here can end otherwise.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define TOPICS 100
+
+static slipring_publisher *pubs[TOPICS];
+static slipring_subscriber *subs[TOPICS];
+static slipring_bell bell;
+static _Atomic pid_t sleeper;
+static pthread_t waiter;
+
+static char state_of(pid_t tid) {
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)tid);
+    FILE *file = fopen(path, "r");
+    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[size] = 0;
+    char *end = strrchr(text, ')');
+    return end ? end[2] : '?';
+}
+
+static void *act(void *action) {
+    while (state_of(sleeper) != 'S') pause_us(200);
+    ((void (*)(void))(uintptr_t)action)();
+    return NULL;
+}
+
+static void send_last(void) { send_text(pubs[TOPICS - 1], "now"); }
+static void ring_bell(void) { slipring_bell_ring(&bell); }
+static void interrupt(void) { slipring_subscriber_interrupt(subs[0]); }
+static void interrupt_publisher(void) { slipring_publisher_interrupt(pubs[0]); }
+static void take_one(void) { expect_text(subs[0], "x"); }
+static void send_signal(void) { pthread_kill(waiter, SIGUSR1); }
+static void remove_topic(void) { CHECK_OK(slipring_topic_remove(bus, "t0")); }
+static void ignore(int number) { (void)number; }
+
+/* A wait may come back for nothing ("look, and come again"); what ends it for good is the code or `found`. */
+static int wait_until(size_t count, bool with_bell, void (*action)(void), bool (*found)(void)) {
+    pthread_t thread;
+    int code;
+    sleeper = (pid_t)syscall(SYS_gettid);
+    pthread_create(&thread, NULL, act, (void *)(uintptr_t)action);
+    do code = slipring_wait(subs, count, with_bell ? &bell : NULL, 0, SLIPRING_FOREVER, 1000);
+    while (code == SLIPRING_OK && !found());
+    pthread_join(thread, NULL);
+    return code;
+}
+
+static bool last_has_some(void) {
+    slipring_message m;
+    return slipring_subscriber_peek(subs[TOPICS - 1], &m) == SLIPRING_OK;
+}
+static bool rung(void) { return atomic_load((_Atomic uint32_t *)&bell.rings) != 0; }
+static bool never(void) { return false; }
+
+static void times(void) {
+    int64_t deadline = slipring_deadline(0.03);
+    int code;
+    CHECK_CODE(slipring_wait(subs, 1, NULL, 0, SLIPRING_NOW, 0), SLIPRING_TIMEOUT);
+    do code = slipring_wait(subs, TOPICS, NULL, 0, deadline, 0);
+    while (code == SLIPRING_OK);
+    CHECK_CODE(code, SLIPRING_TIMEOUT);
+    CHECK(slipring_deadline(1e-9) > deadline);
+    send_text(pubs[3], "x");
+    CHECK_OK(slipring_wait(subs, TOPICS, NULL, 0, SLIPRING_NOW, 1));
+    CHECK_OK(slipring_wait(subs, TOPICS, NULL, 0, slipring_deadline(1), 0));
+    expect_text(subs[3], "x");
+}
+
+static void publisher_waits(void) {
+    pthread_t thread;
+    while (slipring_publisher_send(pubs[0], "x", 1, "", 0, SLIPRING_NOW, NULL) == SLIPRING_OK) continue;
+    int64_t deadline = slipring_deadline(0.02);
+    CHECK_CODE(slipring_publisher_send(pubs[0], "x", 1, "", 0, deadline, NULL), SLIPRING_FULL);
+    CHECK(slipring_deadline(1e-9) > deadline);
+    sleeper = (pid_t)syscall(SYS_gettid);
+    pthread_create(&thread, NULL, act, (void *)(uintptr_t)take_one);
+    CHECK_OK(slipring_publisher_send(pubs[0], "y", 1, "", 0, SLIPRING_FOREVER, NULL));
+    pthread_join(thread, NULL);
+    pthread_create(&thread, NULL, act, (void *)(uintptr_t)interrupt_publisher);
+    CHECK_CODE(slipring_publisher_send(pubs[0], "y", 1, "", 0, SLIPRING_FOREVER, NULL), SLIPRING_CLOSED);
+    pthread_join(thread, NULL);
+}
+
+static void run(void) {
+    char name[16];
+    struct sigaction action = {.sa_handler = ignore};
+    sigaction(SIGUSR1, &action, NULL);
+    waiter = pthread_self();
+    for (int i = 0; i < TOPICS; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        pubs[i] = publisher(name, SETTINGS(.slots = 16, .capacity = 4096, .delivery = SLIPRING_RELIABLE));
+        subs[i] = subscriber(name, SUBSCRIBING(.start = SLIPRING_START_NEW));
+    }
+    times();
+    CHECK_OK(wait_until(TOPICS, false, send_last, last_has_some));
+    expect_text(subs[TOPICS - 1], "now");
+    CHECK_OK(wait_until(TOPICS, true, ring_bell, rung));
+    CHECK_CODE(wait_until(1, false, send_signal, never), SLIPRING_INTERRUPTED);
+    CHECK_CODE(wait_until(TOPICS, false, send_signal, never), SLIPRING_INTERRUPTED);
+    publisher_waits();
+    static struct message m;
+    while (receive(subs[0], &m)) continue;
+    CHECK_CODE(wait_until(TOPICS, false, interrupt, never), SLIPRING_CLOSED);
+    slipring_subscriber_close(subs[0]);
+    subs[0] = subscriber("t0", SUBSCRIBING(.start = SLIPRING_START_NEW));
+    CHECK_CODE(wait_until(1, false, remove_topic, never), SLIPRING_TOPIC_GONE);
+    for (int i = 0; i < TOPICS; i++) {
+        slipring_subscriber_close(subs[i]);
+        slipring_publisher_close(pubs[i]);
+    }
+}
+
+int main(int argc, char **argv) { return harness_main(argc, argv, run); }
