@@ -98,6 +98,9 @@ typedef struct slipring_settings {
 
 int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok);
 int slipring_topic_remove(const char *bus, const char *topic);
+/* Whether only one of the topic's two files is there, as a creator or remover that died half-way, or somebody's rm, leaves
+ * it; with repair, it is deleted. */
+int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *half);
 int slipring_check_name(const char *argument, const char *name); /* OK or BAD_ARGUMENT */
 
 /* Publishing ------------------------------------------------------------------------------------------------ */

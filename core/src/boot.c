@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "boot.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,11 +14,11 @@ static int hex(char c) {
     return -1;
 }
 
-void slr_boot_id(uint8_t id[16]) {
+int slr_boot_id(uint8_t id[16]) {
     char text[64];
     memset(id, 0, 16);
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
+    if (fd < 0) return errno == ENOENT ? 0 : -1;
     ssize_t size = read(fd, text, sizeof text);
     close(fd);
     for (ssize_t i = 0, digits = 0; i < size && digits < 32; i++) {
@@ -26,6 +27,7 @@ void slr_boot_id(uint8_t id[16]) {
         id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | value);
         digits++;
     }
+    return 0;
 }
 
 uint64_t slr_random(void) {

@@ -104,7 +104,7 @@ static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, c
     ring.writers = s->writers == SLIPRING_WRITERS_ONE ? SLR_ONE : SLR_MANY;
     ring.creator_pid = (uint32_t)getpid();
     ring.created_ns = slr_clock_realtime_ns();
-    slr_boot_id(ring.boot_id);
+    if (slr_boot_id(ring.boot_id)) return slr_fault_errno("cannot read this machine's boot id");
 
     struct slr_readers_header readers;
     memset(&readers, 0, sizeof readers);
@@ -154,10 +154,10 @@ static int create_locked(int directory, const char *topic, const slipring_settin
     return code;
 }
 
-static bool ring_exists(int directory, const char *topic) {
+static bool file_exists(int directory, const char *topic, const char *suffix) {
     char file[SLIPRING_MAX_NAME + 16];
     struct stat status;
-    snprintf(file, sizeof file, "%s.ring", topic);
+    snprintf(file, sizeof file, "%s.%s", topic, suffix);
     return fstatat(directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -176,7 +176,7 @@ static int create(const char *bus, const char *topic, const slipring_settings *s
     if (!code) code = check_settings(s);
     if (!code) code = take_turn(bus, &directory);
     if (code) return code;
-    if (ring_exists(directory, topic))
+    if (file_exists(directory, topic, "ring"))
         code = slr_fault(SLIPRING_EXISTS, "topic", "topic '%s' exists: use exist_ok=True or another name", topic);
     else
         code = create_locked(directory, topic, s);
@@ -215,9 +215,13 @@ int slr_segment_open_or_create(const char *bus, const char *topic, const sliprin
 
 int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok) {
     struct slr_segment *segment;
-    int code = create(bus, topic, settings);
-    if (code != SLIPRING_EXISTS || !exist_ok) return code;
-    code = slr_segment_open(bus, topic, SLR_LOOK, &segment);
+    int code = SLIPRING_NOT_FOUND;
+    /* Removed between our turn and our look: again. */
+    for (int attempt = 0; code == SLIPRING_NOT_FOUND && attempt < 100; attempt++) {
+        code = create(bus, topic, settings);
+        if (code != SLIPRING_EXISTS || !exist_ok) return code;
+        code = slr_segment_open(bus, topic, SLR_LOOK, &segment);
+    }
     if (code) return code;
     code = check_match(segment, settings, topic);
     slr_segment_close(segment);
@@ -253,6 +257,22 @@ int slipring_topic_remove(const char *bus, const char *topic) {
             slr_wake_all(&segment->readers->space);
         }
         slr_segment_close(segment);
+    }
+    end_turn(directory);
+    return code;
+}
+
+int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *half) {
+    int directory;
+    int code = slipring_check_name("topic", topic);
+    if (!code) code = take_turn(bus, &directory);
+    if (code) return code;
+    bool ring = file_exists(directory, topic, "ring"), readers = file_exists(directory, topic, "readers");
+    *half = ring != readers;
+    if (*half && repair) {
+        char file[SLIPRING_MAX_NAME + 16];
+        snprintf(file, sizeof file, "%s.%s", topic, ring ? "ring" : "readers");
+        if (unlinkat(directory, file, 0)) code = slr_fault_errno("cannot remove '%s'", file);
     }
     end_turn(directory);
     return code;

@@ -100,7 +100,7 @@ static int check_ring(const char *topic, const struct slr_ring_header *h, uint64
     if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE) return corrupt(topic, "ring", "unknown settings");
     if (file_size != g->ring_size) return corrupt(topic, "ring", "it was truncated or extended");
     uint8_t boot_id[16];
-    slr_boot_id(boot_id);
+    if (slr_boot_id(boot_id)) return slr_fault_errno("cannot read this machine's boot id");
     if (memcmp(boot_id, h->boot_id, sizeof boot_id) != 0)
         return corrupt(topic, "ring", "it was written before this machine's last start");
     return SLIPRING_OK;
@@ -172,7 +172,8 @@ static int open_files(struct slr_segment *s, int directory, const char *topic, e
         s->readers_writable = false; /* may only look: no table entry, no wake-ups */
         s->readers_fd = open_file(directory, topic, "readers", O_RDONLY);
     }
-    return s->readers_fd < 0 ? open_fault(topic, "readers") : SLIPRING_OK;
+    if (s->readers_fd >= 0) return SLIPRING_OK;
+    return errno == ENOENT ? corrupt(topic, "ring", "its reader table is missing") : open_fault(topic, "readers");
 }
 
 static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, const char *topic) {
@@ -264,7 +265,7 @@ int slr_segment_check_file(const struct slr_segment *s) {
     struct stat status;
     int code = slr_segment_check(s);
     if (code) return code;
-    if (fstat(s->ring_fd, &status) == 0 && status.st_nlink == 0)
-        return slr_fault(SLIPRING_TOPIC_GONE, "topic", "the topic's file was deleted");
-    return SLIPRING_OK;
+    bool gone = fstat(s->ring_fd, &status) == 0 && status.st_nlink == 0;
+    gone = gone || (fstat(s->readers_fd, &status) == 0 && status.st_nlink == 0);
+    return gone ? slr_fault(SLIPRING_TOPIC_GONE, "topic", "the topic's files were deleted") : SLIPRING_OK;
 }

@@ -33,10 +33,9 @@ static void in_the_child(void *unused) {
     slipring_publisher_close(pub);
 }
 
-static int *report; /* pipe from the grandchild's parent */
+static pid_t *left; /* the child of the dead */
 
-static void sleep_on(void *unused) {
-    (void)unused;
+static void sleep_on(void) {
     for (;;) pause();
 }
 
@@ -48,8 +47,9 @@ static void die_leaving_a_child(void *unused) {
     (void)unused;
     (void)own_sub;
     CHECK_OK(slipring_publisher_claim(own, 1, "", 0, SLIPRING_NOW, &claim));
-    *report = (int)fork();
-    if (*report == 0) sleep_on(NULL);
+    pid_t pid = fork();
+    if (pid == 0) sleep_on();
+    *left = pid;
     kill(getpid(), SIGKILL);
 }
 
@@ -58,7 +58,7 @@ static void run(void) {
     sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW));
     child_join(child_start(in_the_child, NULL));
     expect_text(sub, "from the child");
-    report = shared_memory(sizeof *report);
+    left = shared_memory(sizeof *left);
     CHECK(child_killed(child_start(die_leaving_a_child, NULL)));
     for (int i = 0; i < 100; i++) { /* the dead claim and the dead reader are in nobody's way */
         send_text(pub, "on");
@@ -67,7 +67,7 @@ static void run(void) {
     uint32_t swept;
     CHECK_OK(slipring_topic_sweep(bus, "t", &swept));
     no_dead_entries("t");
-    kill(*report, SIGKILL);
+    kill(*left, SIGKILL);
     slipring_publisher_close(pub);
     slipring_subscriber_close(sub);
 }

@@ -14,7 +14,7 @@ static int open_writer(const char *topic) {
 }
 
 static void one_writer(void) {
-    slipring_publisher *pub = publisher("one", SETTINGS(.writers = SLIPRING_WRITERS_ONE));
+    slipring_publisher *pub = publisher("one", SETTINGS(.slots = 16, .capacity = 4096, .writers = SLIPRING_WRITERS_ONE));
     slipring_subscriber *sub = subscriber("one", SUBSCRIBING(.start = SLIPRING_START_NEW));
     CHECK_CODE(open_writer("one"), SLIPRING_BUSY);
     CHECK(strcmp(slipring_last_error()->argument, "writers") == 0);
@@ -27,7 +27,7 @@ static void one_writer(void) {
 
 static void some_writers(void) {
     slipring_publisher *pubs[3];
-    for (int i = 0; i < 3; i++) pubs[i] = publisher("some", SETTINGS(.max_writers = 3));
+    for (int i = 0; i < 3; i++) pubs[i] = publisher("some", SETTINGS(.slots = 16, .capacity = 4096, .max_writers = 3));
     CHECK_CODE(open_writer("some"), SLIPRING_TOO_MANY_WRITERS);
     CHECK(strcmp(slipring_last_error()->argument, "max_writers") == 0);
     slipring_publisher_close(pubs[1]);
@@ -46,7 +46,9 @@ static int open_reader(int lossy, int *entry) {
 }
 
 static void readers(void) {
-    slipring_publisher *pub = publisher("r", SETTINGS(.max_readers = 2, .delivery = SLIPRING_RELIABLE));
+    static const slipring_settings small = {
+        .slots = 16, .capacity = 4096, .max_readers = 2, .delivery = SLIPRING_RELIABLE};
+    slipring_publisher *pub = publisher("r", &small);
     slipring_subscriber *a = subscriber("r", SUBSCRIBING(.start = SLIPRING_START_NEW));
     slipring_subscriber *b = subscriber("r", SUBSCRIBING(.lossy = ASK_LOSSY));
     int entry;

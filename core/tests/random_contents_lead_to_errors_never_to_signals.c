@@ -126,7 +126,7 @@ static void one_topic(int delivery, int writers) {
 }
 
 static void run(void) {
-    uint64_t topics = scaled(300);
+    uint64_t topics = scaled(200);
     for (uint64_t i = 0; i < topics; i++) one_topic((int)(i & 1), (int)(i >> 1 & 1));
 }
 

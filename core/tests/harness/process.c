@@ -13,7 +13,7 @@
 
 #include "harness.h"
 
-#define WATCHDOG_S 300
+#define WATCHDOG_S 120
 
 char bus[64];
 char **harness_arguments;

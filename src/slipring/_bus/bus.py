@@ -35,6 +35,13 @@ def _system_error(error: OSError, path: str) -> Denied | NoSpace | SystemFault:
     return cls(f"cannot use the bus directory '{path}': {error.strerror}", argument="root", errno=number)
 
 
+def _is_unfinished(path: str) -> bool:
+    """Made by us, but we died before it got its mode."""
+    status = os.stat(path)
+    ours = status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == 0o700
+    return ours and not os.listdir(path)
+
+
 def _make_directory(root: str, path: str) -> None:
     """The bus's directory: private, unless somebody made its root for others too."""
     try:
@@ -46,7 +53,8 @@ def _make_directory(root: str, path: str) -> None:
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
-            return
+            if not _is_unfinished(path):
+                return
         if not sticky:
             os.chmod(path, mode & 0o2777)
     except (FileExistsError, NotADirectoryError) as error:
@@ -192,7 +200,7 @@ class Bus:
         """What the dead left behind, and damaged topics; with repair, cleared."""
         if self._closed:
             raise Closed("this bus is closed")
-        return doctor.examine(self.path, self.topics(), repair) if os.path.isdir(self.path) else []
+        return doctor.examine(self.path, repair) if os.path.isdir(self.path) else []
 
     # Handles
 

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import os
+import re
 
-from slipring.errors import SlipringError
+from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
 
 from .native import _native
 
 Finding = dict[str, str]
+
+_TOPIC_FILE = re.compile(r"(.+)\.(ring|readers)")
 
 
 def _finding(topic: str, problem: str, action: str) -> Finding:
@@ -21,41 +24,37 @@ def _dead_entries(path: str, topic: str) -> int:
     return sum(not entry["alive"] for entry in (*stats["publishers"], *stats["readers"]))
 
 
-def _examine_topic(path: str, topic: str, repair: bool) -> list[Finding]:
-    try:
-        _native.topic_verify(path, topic)
-        dead = _dead_entries(path, topic)
-        if not dead:
-            return []
-        if repair:
-            _native.topic_sweep(path, topic)
-    except SlipringError as error:
-        return [_finding(topic, f"{type(error).__name__}: {error}", f"remove it: slipring rm {topic}")]
+def _examine_whole(path: str, topic: str, repair: bool) -> list[Finding]:
+    _native.topic_verify(path, topic)
+    dead = _dead_entries(path, topic)
+    if not dead:
+        return []
+    if repair:
+        _native.topic_sweep(path, topic)
     problem = f"{dead} table {'entry' if dead == 1 else 'entries'} of dead processes"
     return [_finding(topic, problem, "cleared" if repair else "cleared by the next attach, or with repair")]
 
 
-def _examine_orphan(path: str, file: str, repair: bool) -> Finding:
-    """A reader table without its ring: a creator or remover died half-way."""
-    if repair:
-        try:
-            os.unlink(os.path.join(path, file))
-        except FileNotFoundError:
-            return _finding(file.removesuffix(".readers"), "half a topic", "gone meanwhile")
-    return _finding(
-        file.removesuffix(".readers"),
-        "half a topic: a reader table without its ring",
-        "removed" if repair else "removed with repair, or by the next create",
-    )
+def _examine(path: str, topic: str, repair: bool) -> list[Finding]:
+    try:
+        if _native.topic_mend(path, topic, repair):
+            problem = "half a topic: one of its two files is missing"
+            return [_finding(topic, problem, "removed" if repair else "removed with repair")]
+        return _examine_whole(path, topic, repair)
+    except (TopicNotFound, TopicGone):
+        return []  # removed while we looked
+    except BadArgument:
+        return [_finding(topic, "a file that is not Slipring's", "left alone")]
+    except Denied as error:
+        return [_finding(topic, f"Denied: {error}", "not checked: ask its owner")]
+    except SlipringError as error:
+        return [_finding(topic, f"{type(error).__name__}: {error}", f"remove it: slipring rm {topic}")]
 
 
-def examine(path: str, topics: list[str], repair: bool) -> list[Finding]:
-    findings = [finding for topic in topics for finding in _examine_topic(path, topic, repair)]
-    known = set(topics)
-    for file in sorted(os.listdir(path)):
-        stem, dot, suffix = file.rpartition(".")
-        if dot and suffix == "readers" and stem not in known:
-            findings.append(_examine_orphan(path, file, repair))
-        elif suffix not in ("ring", "readers"):
-            findings.append(_finding(file, "a file that is not Slipring's", "left alone"))
-    return findings
+def examine(path: str, repair: bool) -> list[Finding]:
+    """Findings of one bus directory, by topic."""
+    files = sorted(os.listdir(path))
+    topics = sorted({match[1] for match in map(_TOPIC_FILE.fullmatch, files) if match})
+    findings = [finding for topic in topics for finding in _examine(path, topic, repair)]
+    strangers = [file for file in files if not _TOPIC_FILE.fullmatch(file)]
+    return findings + [_finding(file, "a file that is not Slipring's", "left alone") for file in strangers]

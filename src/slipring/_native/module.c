@@ -13,6 +13,7 @@ static PyMethodDef functions[] = {{"set_error_factory", set_error_factory, METH_
                                   {"topic_remove", topic_remove, METH_VARARGS, NULL},
                                   {"topic_stats", topic_stats, METH_VARARGS, NULL},
                                   {"topic_sweep", topic_sweep, METH_VARARGS, NULL},
+                                  {"topic_mend", topic_mend, METH_VARARGS, NULL},
                                   {"topic_verify", topic_verify, METH_VARARGS, NULL},
                                   {"cursor_drop", cursor_drop, METH_VARARGS, NULL},
                                   {"check_name", check_name, METH_VARARGS, NULL},

@@ -146,6 +146,7 @@ PyObject *topic_create(PyObject *module, PyObject *args);
 PyObject *topic_remove(PyObject *module, PyObject *args);
 PyObject *topic_stats(PyObject *module, PyObject *args);
 PyObject *topic_sweep(PyObject *module, PyObject *args);
+PyObject *topic_mend(PyObject *module, PyObject *args);
 PyObject *topic_verify(PyObject *module, PyObject *args);
 PyObject *cursor_drop(PyObject *module, PyObject *args);
 PyObject *check_name(PyObject *module, PyObject *args);

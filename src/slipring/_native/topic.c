@@ -82,6 +82,18 @@ PyObject *topic_verify(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+PyObject *topic_mend(PyObject *module, PyObject *args) {
+    const char *bus, *topic;
+    int repair, code;
+    bool half = false;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ssp", &bus, &topic, &repair)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    code = slipring_topic_mend(bus, topic, repair != 0, &half);
+    Py_END_ALLOW_THREADS
+    return code ? raise_code(code) : PyBool_FromLong(half);
+}
+
 PyObject *cursor_drop(PyObject *module, PyObject *args) {
     const char *bus, *topic, *name;
     int code;
