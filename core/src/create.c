@@ -25,14 +25,12 @@
 
 #define TURN_MS 5000 /* how long to wait for another creator, which needs a millisecond */
 
-static int open_bus(const char *bus, int *directory) {
+static int take_turn(const char *bus, const char *topic, int *directory) {
+    int code = SLIPRING_OK;
     *directory = open(bus, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return *directory < 0 ? slr_fault_errno("cannot open the bus directory '%s'", bus) : SLIPRING_OK;
-}
-
-static int take_turn(const char *bus, int *directory) {
-    int code = open_bus(bus, directory);
-    if (code) return code;
+    if (*directory < 0 && errno == ENOENT)
+        return slr_fault(SLIPRING_NOT_FOUND, "topic", "there is no topic '%s': nobody has made the bus '%s'", topic, bus);
+    if (*directory < 0) return slr_fault_errno("cannot open the bus directory '%s'", bus);
     for (int waited = 0; flock(*directory, LOCK_EX | LOCK_NB); waited++) {
         if (errno != EWOULDBLOCK && errno != EINTR) code = slr_fault_errno("cannot lock the bus directory '%s'", bus);
         if (waited > TURN_MS)
@@ -174,7 +172,7 @@ static int create(const char *bus, const char *topic, const slipring_settings *s
     int directory;
     int code = slipring_check_name("topic", topic);
     if (!code) code = check_settings(s);
-    if (!code) code = take_turn(bus, &directory);
+    if (!code) code = take_turn(bus, topic, &directory);
     if (code) return code;
     if (file_exists(directory, topic, "ring"))
         code = slr_fault(SLIPRING_EXISTS, "topic", "topic '%s' exists: use exist_ok=True or another name", topic);
@@ -244,7 +242,7 @@ static int unlink_topic(int directory, const char *topic) {
 int slipring_topic_remove(const char *bus, const char *topic) {
     int directory;
     int code = slipring_check_name("topic", topic);
-    if (!code) code = take_turn(bus, &directory);
+    if (!code) code = take_turn(bus, topic, &directory);
     if (code) return code;
     /* A damaged topic cannot be opened, but can be removed. */
     struct slr_segment *segment = NULL;
@@ -265,7 +263,7 @@ int slipring_topic_remove(const char *bus, const char *topic) {
 int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *half) {
     int directory;
     int code = slipring_check_name("topic", topic);
-    if (!code) code = take_turn(bus, &directory);
+    if (!code) code = take_turn(bus, topic, &directory);
     if (code) return code;
     bool ring = file_exists(directory, topic, "ring"), readers = file_exists(directory, topic, "readers");
     *half = ring != readers;

@@ -235,6 +235,8 @@ int slr_segment_open(const char *bus, const char *topic, enum slr_access access,
     int code = slipring_check_name("topic", topic);
     if (code) return code;
     int directory = open(bus, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0 && errno == ENOENT)
+        return slr_fault(SLIPRING_NOT_FOUND, "topic", "there is no topic '%s': nobody has made the bus '%s'", topic, bus);
     if (directory < 0) return slr_fault_errno("cannot open the bus directory '%s'", bus);
     /* Removed and made anew between opening the one file and the other: look again. */
     for (int attempt = 0; attempt < 4; attempt++) {

@@ -3,10 +3,9 @@
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-class Buffer(Protocol):
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+from typing_extensions import Buffer
 
 class Region: ...
 

@@ -153,7 +153,9 @@ static void begins_anew(void) {
 }
 
 static void all_gone(void) {
+    slipring_message m;
     int code;
+    while ((code = slipring_subscriber_peek(copier, &m)) == SLIPRING_OK) CHECK_OK(slipring_subscriber_accept(copier));
     do code = slipring_wait(&copier, 1, NULL, 0, SLIPRING_FOREVER, 0);
     while (code == SLIPRING_OK);
     CHECK_CODE(code, SLIPRING_TOPIC_GONE);

@@ -20,7 +20,7 @@ from .settings import timeout_s
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slipring._native import Buffer
+    from typing_extensions import Buffer
 
     from .publisher import Publisher
     from .subscriber import Message, Subscriber
@@ -63,11 +63,12 @@ class Member:
                 patience = min(_SLICE_S, left)
 
     def _take_in(self) -> bool:
-        """Move what has come in from the ring to the inbox; True if that was something."""
+        """Move what has come in from the ring to the inbox; True if that made room."""
+        before = self.subscriber.position
         messages = self.subscriber.recv_many(1024, 0)
         self._inbox.extend(messages)
         self._inbox_bytes += sum(len(message.body) for message in messages)
-        return bool(messages)
+        return self.subscriber.position != before
 
     def recv(self, timeout: float | None = None) -> Message | None:
         """The next message of the others, or None on expiry."""

@@ -55,7 +55,7 @@ static PyObject *message_repr(PyObject *self) {
     Py_ssize_t size = PyBytes_Check(m->body) ? PyBytes_Size(m->body) : 0;
     PyObject *start = size > SHOWN ? PySequence_GetSlice(m->body, 0, SHOWN) : NULL;
     if (size > SHOWN && !start) return NULL;
-    PyObject *text = start ? PyUnicode_FromFormat("Message(seq=%llu, topic=%R, sender=%R, type=%R, body=%R… %zd bytes)", m->seq,
+    PyObject *text = start ? PyUnicode_FromFormat("Message(seq=%llu, topic=%R, sender=%R, type=%R, body=%R... %zd bytes)", m->seq,
                                                   m->topic, m->sender, m->type, start, size)
                            : PyUnicode_FromFormat("Message(seq=%llu, topic=%R, sender=%R, type=%R, body=%R)", m->seq, m->topic,
                                                   m->sender, m->type, m->body);
