@@ -136,25 +136,32 @@ static void use_type(slipring_publisher *pub, const char *type, size_t type_size
 
 static size_t meta_size(const slipring_publisher *pub) { return (size_t)pub->type_size + pub->sender_size; }
 
-static int begin(slipring_publisher *pub, size_t size, const char *type, size_t type_size, uint64_t *reserved) {
+static int check_type(size_t type_size) {
+    if (type_size <= SLIPRING_MAX_TYPE) return SLIPRING_OK;
+    return slr_fault(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes, at most %d", type_size, SLIPRING_MAX_TYPE);
+}
+
+static int begin(slipring_publisher *pub, const char *type, size_t type_size) {
     if (slr_peek(&pub->interrupted)) return slr_fault(SLIPRING_CLOSED, "", "the publisher is closed");
     int code = slr_segment_check(pub->s);
-    if (code) return code;
-    if (type_size > SLIPRING_MAX_TYPE)
-        return slr_fault(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes, at most %d", type_size, SLIPRING_MAX_TYPE);
-    use_type(pub, type, type_size);
+    if (!code) code = check_type(type_size);
+    if (!code) use_type(pub, type, type_size);
+    return code;
+}
+
+static int check_size(const slipring_publisher *pub, size_t size, uint64_t *reserved) {
     *reserved = slr_reserved(size, meta_size(pub));
-    if (size > UINT32_MAX || *reserved > pub->s->capacity)
-        return slr_fault(SLIPRING_TOO_LARGE, "capacity",
-                         "a body of %zu bytes needs %llu, more than the topic's capacity of %llu: create it with a larger "
-                         "capacity=",
-                         size, (unsigned long long)*reserved, (unsigned long long)pub->s->capacity);
-    return SLIPRING_OK;
+    if (size <= UINT32_MAX && *reserved <= pub->s->capacity) return SLIPRING_OK;
+    return slr_fault(SLIPRING_TOO_LARGE, "capacity",
+                     "a body of %zu bytes needs %llu, more than the topic's capacity of %llu: create it with a larger "
+                     "capacity=",
+                     size, (unsigned long long)*reserved, (unsigned long long)pub->s->capacity);
 }
 
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size) {
-    uint64_t reserved = 0;
-    return begin(pub, size, type, type_size, &reserved);
+    uint64_t reserved;
+    int code = begin(pub, type, type_size);
+    return code ? code : check_size(pub, size, &reserved);
 }
 
 static uint8_t *place(const slipring_publisher *pub, uint64_t start) {
@@ -203,7 +210,8 @@ static int try_send(slipring_publisher *pub, const void *body, size_t size, cons
                     uint64_t *seq) {
     uint64_t reserved = 0;
     int64_t now = slr_ticker_now_ns(&pub->ticker);
-    int code = begin(pub, size, type, type_size, &reserved);
+    int code = begin(pub, type, type_size);
+    if (!code) code = check_size(pub, size, &reserved);
     if (!code) code = check_file(pub, now);
     if (!code) code = send_one(pub, body, size, reserved, now, seq);
     if (!code) wake_readers(pub);
@@ -226,10 +234,11 @@ int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_bod
                                      const char *type, size_t type_size, size_t *sent, uint64_t *last_seq) {
     uint64_t reserved = 0;
     int64_t now = slr_ticker_now_ns(&pub->ticker);
-    int code = check_file(pub, now);
+    int code = begin(pub, type, type_size);
+    if (!code) code = check_file(pub, now);
     size_t done = 0;
     for (; !code && done < count; done++) {
-        code = begin(pub, bodies[done].size, type, type_size, &reserved);
+        code = check_size(pub, bodies[done].size, &reserved);
         if (!code) code = send_one(pub, bodies[done].data, bodies[done].size, reserved, now, last_seq);
         if (code) break;
     }
@@ -241,7 +250,8 @@ int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_bod
 static int try_loan(slipring_publisher *pub, size_t size, const char *type, size_t type_size, slipring_claim *out) {
     struct slr_claimed claim;
     uint64_t reserved = 0;
-    int code = begin(pub, size, type, type_size, &reserved);
+    int code = begin(pub, type, type_size);
+    if (!code) code = check_size(pub, size, &reserved);
     if (!code) code = check_file(pub, slr_ticker_now_ns(&pub->ticker));
     if (!code) code = try_claim(pub, reserved, true, &claim);
     if (code) return code;

@@ -36,7 +36,8 @@ int slr_read_check(slipring_subscriber *sub) {
     return slr_segment_check(sub->s);
 }
 
-static enum look look_at_word(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
+static inline enum look look_at_word(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
+    /* Acquire, partner of the release in slr_commit: a message that is READY is complete. */
     *word = slr_observe(&slr_slot_of(s, seq)->word);
     uint64_t lap = slr_word_lap(*word), mine = slr_lap(s, seq);
     if (lap != mine) return lap < mine ? NOTHING : OVERTAKEN;
@@ -66,8 +67,9 @@ static enum look judge_claim(const struct slr_segment *s, uint64_t seq, uint64_t
     return look == OPEN_CLAIM ? ABANDONED : look;
 }
 
-static enum look look_at(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
+static inline enum look look_at(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
     enum look look = look_at_word(s, seq, word);
+    if (look == FOUND || look == NOTHING) return look;
     if (look == OPEN_CLAIM) look = judge_claim(s, seq, *word);
     return look == ABANDONED && !counted(s, seq) ? NOTHING : look;
 }
@@ -94,7 +96,7 @@ static bool intact(const slipring_subscriber *sub, uint64_t seq) {
 
 bool slipring_subscriber_intact(const slipring_subscriber *sub) { return intact(sub, sub->position); }
 
-static int describe(const slipring_subscriber *sub, uint64_t seq, slipring_message *out) {
+static inline int describe(const slipring_subscriber *sub, uint64_t seq, slipring_message *out) {
     const struct slr_segment *s = sub->s;
     const struct slr_slot *slot = slr_slot_of(s, seq);
     uint64_t lengths = slr_peek(&slot->lengths), end = slr_peek(&slot->end);
@@ -113,7 +115,7 @@ static int describe(const slipring_subscriber *sub, uint64_t seq, slipring_messa
 }
 
 /* OK: it passes; EMPTY: it does not; LAPPED. */
-static int filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m) {
+static inline int filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m) {
     if (!sub->filter) return SLIPRING_OK;
     char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
     slr_copy_out(meta, m->meta, (size_t)m->type_size + m->sender_size);
@@ -149,7 +151,7 @@ void slr_read_advance(slipring_subscriber *sub) {
     sub->progress_bytes += sub->peeked_size;
 }
 
-static int peek_next(slipring_subscriber *sub, slipring_message *out) {
+static inline int peek_next(slipring_subscriber *sub, slipring_message *out) {
     const struct slr_segment *s = sub->s;
     uint64_t begun = sub->position;
     int code = SLIPRING_EMPTY;
@@ -214,11 +216,10 @@ static int peek_newest(slipring_subscriber *sub, slipring_message *out) {
     return SLIPRING_EMPTY;
 }
 
-int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
+/* After slr_read_check. */
+static inline int peek(slipring_subscriber *sub, slipring_message *out) {
     sub->peeked = false;
-    int code = slr_read_check(sub);
-    if (code) return code;
-    code = sub->conflate ? peek_newest(sub, out) : peek_next(sub, out);
+    int code = sub->conflate ? peek_newest(sub, out) : peek_next(sub, out);
     sub->peeked = code == SLIPRING_OK;
     if (code == SLIPRING_OK) {
         sub->slice_ns = 0;
@@ -226,6 +227,12 @@ int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
     }
     if (code == SLIPRING_EMPTY) help_publishers(sub, true);
     return code;
+}
+
+int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
+    sub->peeked = false;
+    int code = slr_read_check(sub);
+    return code ? code : peek(sub, out);
 }
 
 int slipring_subscriber_accept(slipring_subscriber *sub) {
@@ -244,10 +251,10 @@ int slipring_subscriber_accept(slipring_subscriber *sub) {
 
 int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_sink sink, void *context, size_t *taken) {
     slipring_message message;
-    int code = SLIPRING_OK;
+    int code = slr_read_check(sub);
     size_t count = 0;
-    while (count < limit) {
-        code = slipring_subscriber_peek(sub, &message);
+    while (!code && count < limit) {
+        code = peek(sub, &message);
         if (code || !sink(context, &message)) break;
         if (!intact(sub, sub->position)) {
             /* The sink holds one message too many; the caller drops what is beyond *taken and comes again. */

@@ -28,7 +28,7 @@ static void run(void) {
     CHECK_OK(slipring_looker_open(bus, "t", &look));
     pthread_create(&threads[0], NULL, write_on, a);
     pthread_create(&threads[1], NULL, write_on, b);
-    uint64_t looks = scaled(300000);
+    uint64_t looks = scaled(60000);
     for (uint64_t i = 0; i < looks; i++) {
         CHECK_OK(slipring_looker_verify(look));
         CHECK_OK(slipring_looker_topic(look, &info));

@@ -17,10 +17,12 @@ static void mark_reached(const char *name) {
         if (strcmp(in_sources[i], name) == 0) reached[i] = true;
 }
 
-static void kill_at(const struct role *role, const char *point, int hits) {
+/* False if it lived: how often it waits, or wakes somebody, depends on the others' pace. */
+static bool kill_at(const struct role *role, const char *point, int hits) {
     world_begin(role);
-    if (!victim_run(role, 1, point, hits)) FAIL("%s: did not come to %s (%d)", role->name, point, hits);
+    bool killed = victim_run(role, 1, point, hits);
     world_judge(role);
+    return killed;
 }
 
 static unsigned kill_everywhere(const struct role *role) {
@@ -37,9 +39,10 @@ static unsigned kill_everywhere(const struct role *role) {
         for (int t = 0; t < 5; t++) {
             if (tries[t] <= last || tries[t] > most) continue;
             fprintf(stderr, "%s, killed at %s (%d of %d)\n", role->name, points[p].name, tries[t], most);
-            kill_at(role, points[p].name, tries[t]);
+            bool killed = kill_at(role, points[p].name, tries[t]);
+            if (!killed && tries[t] == 1 && !strstr(points[p].name, "wake")) FAIL("it did not come there");
             last = tries[t];
-            states++;
+            states += killed;
         }
     }
     return states;

@@ -3,7 +3,9 @@
  * Everything a process can be doing when it is killed. Roles open their own handles and leave them open at the end,
  * unless closing is what they are about.
  */
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "world.h"
 
@@ -107,6 +109,36 @@ static void abort_many(void) {
     }
 }
 
+/* A child of the victim's that dies: at the point, or leaving two loans open. */
+static void leave_behind(void *point) {
+    become(SOURCES - 1, point);
+    slipring_publisher *pub = open_writer();
+    struct loan a, b;
+    if (point) send_one(pub, SLIPRING_NOW);
+    else if (lend(pub, &a) && send_one(pub, SLIPRING_NOW)) lend(pub, &b);
+    kill(getpid(), SIGKILL);
+}
+
+static void send_after_a_death(const char *point) {
+    slipring_publisher *pub = open_writer(); /* before: who attaches later sweeps */
+    CHECK(child_killed(child_start(leave_behind, (void *)(uintptr_t)point)));
+    for (int i = 0; i < 24; i++)
+        if (!send_one(pub, SLIPRING_NOW)) break;
+}
+
+static void reclaim_from_the_dead(void) { send_after_a_death(NULL); }
+static void help_the_dead_who_reserved(void) { send_after_a_death("claim.reserved"); }
+static void help_the_dead_who_ended(void) { send_after_a_death("claim.before_tail"); }
+
+static void sweep_after_a_death(const char *point) {
+    uint32_t swept;
+    CHECK(child_killed(child_start(leave_behind, (void *)(uintptr_t)point)));
+    CHECK_OK(slipring_topic_sweep(bus, "t", &swept));
+}
+
+static void sweep_open_loans(void) { sweep_after_a_death(NULL); }
+static void sweep_a_half_made_claim(void) { sweep_after_a_death("claim.reserved"); }
+
 static void read_by(const slipring_subscribing *how, int64_t deadline) {
     slipring_subscriber *sub = subscriber("t", how);
     char body[256], meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
@@ -196,6 +228,17 @@ const struct role roles[] = {
     {"drop a cursor", RELIABLE, MANY, BEFORE_CURSOR, drop_cursor},
     {"hold and release (lossy)", LOSSY, MANY, BEFORE_LAPS, hold_some},
     {"hold and release (reliable)", RELIABLE, MANY, BEFORE_FULL, hold_some},
-    {"sweep", LOSSY, MANY, BEFORE_LAPS, sweep},
+    {"reclaim from the dead (lossy)", LOSSY, MANY, BEFORE_LAPS, reclaim_from_the_dead},
+    {"reclaim from the dead (reliable)", RELIABLE, MANY, BEFORE_LAPS, reclaim_from_the_dead},
+    {"help the dead who reserved (lossy)", LOSSY, MANY, BEFORE_LAPS, help_the_dead_who_reserved},
+    {"help the dead who ended (reliable)", RELIABLE, MANY, BEFORE_LAPS, help_the_dead_who_ended},
+    {"sweep open loans", LOSSY, MANY, BEFORE_LAPS, sweep_open_loans},
+    {"sweep a half-made claim", RELIABLE, MANY, BEFORE_LAPS, sweep_a_half_made_claim},
 };
+const struct role recoverers[] = {
+    {.name = "attaches and sends", .act = send_some}, {.name = "sweeps", .act = sweep},
+    {.name = "attaches and lends", .act = lend_some}, {.name = "reads", .act = read_as_topic},
+};
+const size_t recoverer_count = sizeof recoverers / sizeof recoverers[0];
+const struct role creator = {.name = "creates", .act = create_by_opening};
 const size_t role_count = sizeof roles / sizeof roles[0];

@@ -12,6 +12,11 @@ uint32_t next_number(void) {
     return record->next[source]++;
 }
 
+/* The word is stored: from here on the message is there for everybody, whatever becomes of us. */
+static void note_commit(const char *name) {
+    if (strcmp(name, "commit.after_word") == 0) record->committed[source][record->current[source]++] = 1;
+}
+
 static void note(const char *name) {
     int i = 0;
     while (i < record->point_count && strcmp(record->points[i].name, name) != 0) i++;
@@ -21,8 +26,13 @@ static void note(const char *name) {
         record->point_count++;
     }
     record->points[i].hits++;
-    /* The word is stored: from here on the message is there for everybody, whatever becomes of us. */
-    if (strcmp(name, "commit.after_word") == 0) record->committed[source][record->current[source]++] = 1;
+    note_commit(name);
+}
+
+void become(uint32_t as, const char *point) {
+    source = as;
+    slr_point_watch(note_commit);
+    slr_point_arm(point, 1);
 }
 
 void forget_points(void) {

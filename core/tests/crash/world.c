@@ -21,6 +21,9 @@ static struct sight by_copy, by_safe;
 static void saw(struct sight *sight, uint64_t seq, const void *body, size_t size) {
     uint32_t from, number;
     stamp_read(body, size, &from, &number);
+    /* The sleeper may see a message before its sender comes to the point behind the commit; a message that never was
+     * committed stays unrecorded. */
+    for (int i = 0; !record->committed[from][number] && i < 1000; i++) pause_us(100);
     if (!record->committed[from][number]) FAIL("source %u's message %u was never committed, yet read", from, number);
     if (sight->seen[from][number]) FAIL("source %u's message %u was read twice", from, number);
     CHECK(sight->received == 0 || seq > sight->last_seq);
@@ -88,8 +91,8 @@ static void bring_to(int before) {
     slipring_publisher *by = pub ? pub : publisher("t", NULL);
     if (before != BEFORE_EMPTY) send_and_read(by, 2 * SLOTS + 5);
     if (before == BEFORE_CURSOR) {
-        slipring_subscriber_close(subscriber("t", SUBSCRIBING(.cursor = "v", .start = SLIPRING_START_OLDEST)));
-        send_and_read(by, 1);
+        slipring_subscriber_close(subscriber("t", SUBSCRIBING(.cursor = "v", .start = SLIPRING_START_NEW)));
+        send_and_read(by, 7);
     }
     if (before == BEFORE_FULL) fill(by);
     if (!pub) slipring_publisher_close(by);

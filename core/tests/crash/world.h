@@ -26,7 +26,7 @@ struct log { /* shared with the victims */
     struct point points[MAX_POINTS];
     int point_count;
     uint32_t next[SOURCES], current[SOURCES]; /* number to be claimed; number being committed */
-    uint8_t committed[SOURCES][NUMBERS];
+    _Atomic uint8_t committed[SOURCES][NUMBERS];
     int done; /* the role came to its end */
 };
 
@@ -46,6 +46,9 @@ enum {
 };
 extern const struct role roles[];
 extern const size_t role_count;
+extern const struct role recoverers[]; /* what the next one does; only .name and .act */
+extern const size_t recoverer_count;
+extern const struct role creator;
 
 extern struct log *record;
 extern uint32_t source; /* of this process */
@@ -55,8 +58,9 @@ void world_begin(const struct role *role);
 void world_judge(const struct role *role);
 /* Runs a role in a child of its own as `source`; armed: dies at that point's hits-th time. True if it was killed. */
 bool victim_run(const struct role *role, uint32_t as, const char *point, int hits);
-/* Which points the role passes in the world as it is, how often. */
-void forget_points(void);
+/* In a child of a victim: another source, whose points are not listed. */
+void become(uint32_t as, const char *point);
+void forget_points(void); /* those that victims have passed so far */
 
 /* Stamped messages. */
 size_t stamp_size(uint32_t number);

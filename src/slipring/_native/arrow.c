@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define COLUMNS 6
+#define SLACK 16 /* bytes beyond the used ones that may be written */
 #define MOST_BYTES (INT64_C(1) << 30) /* offsets are 32 bits wide */
 
 struct ArrowSchema { /* as the Arrow project specifies it */
@@ -48,10 +49,10 @@ struct batch {
     struct bytes_column topic, sender, type, value;
 };
 
-static bool reserve(struct bytes_column *c, int64_t more) {
-    if (c->used + more <= c->room) return true;
+static inline bool reserve(struct bytes_column *c, int64_t more) {
+    if (c->used + more + SLACK <= c->room) return true;
     int64_t room = c->room ? c->room : 4096;
-    while (room < c->used + more) room *= 2;
+    while (room < c->used + more + SLACK) room *= 2;
     char *data = realloc(c->data, (size_t)room);
     if (!data) return false;
     c->data = data;
@@ -59,28 +60,14 @@ static bool reserve(struct bytes_column *c, int64_t more) {
     return true;
 }
 
-static bool append(struct bytes_column *c, int64_t row, const void *shared, size_t size) {
-    if (!reserve(c, (int64_t)size + 8)) return false;
-    slipring_copy(c->data + c->used, shared, size);
+/* Names are short: sixteen bytes at once, whatever their length, cost less than a call of memcpy. */
+static inline void put(struct bytes_column *c, int64_t row, const char *from, size_t size) {
+    if (size <= SLACK)
+        memcpy(c->data + c->used, from, SLACK);
+    else
+        memcpy(c->data + c->used, from, size);
     c->used += (int64_t)size;
     c->ends[row + 1] = (int32_t)c->used;
-    return true;
-}
-
-static bool append_meta(struct batch *b, const slipring_message *m) {
-    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
-    slipring_copy(meta, m->meta, (size_t)m->type_size + m->sender_size);
-    struct bytes_column *columns[2] = {&b->type, &b->sender};
-    size_t sizes[2] = {m->type_size, m->sender_size}, from = 0;
-    for (int i = 0; i < 2; i++) {
-        struct bytes_column *c = columns[i];
-        if (!reserve(c, (int64_t)sizes[i])) return false;
-        memcpy(c->data + c->used, meta + from, sizes[i]);
-        c->used += (int64_t)sizes[i];
-        c->ends[b->rows + 1] = (int32_t)c->used;
-        from += sizes[i];
-    }
-    return true;
 }
 
 static void rewind_column(struct bytes_column *c, int64_t rows) { c->used = c->ends[rows]; }
@@ -88,9 +75,16 @@ static void rewind_column(struct bytes_column *c, int64_t rows) { c->used = c->e
 /* The sink of slipring_subscriber_drain. */
 static bool take(void *context, const slipring_message *m) {
     struct batch *b = context;
+    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + SLACK];
     if (b->value.used + m->size > MOST_BYTES) return false;
-    b->no_memory = !append(&b->value, b->rows, m->body, m->size) || !append_meta(b, m);
+    b->no_memory = !reserve(&b->value, m->size) || !reserve(&b->type, m->type_size) || !reserve(&b->sender, m->sender_size);
     if (b->no_memory) return false;
+    slipring_copy(b->value.data + b->value.used, m->body, m->size);
+    b->value.used += m->size;
+    b->value.ends[b->rows + 1] = (int32_t)b->value.used;
+    slipring_copy(meta, m->meta, (size_t)m->type_size + m->sender_size);
+    put(&b->type, b->rows, meta, m->type_size);
+    put(&b->sender, b->rows, meta + m->type_size, m->sender_size);
     b->offsets[b->rows] = (int64_t)m->seq;
     b->times[b->rows] = m->time_ns / 1000;
     b->rows++;

@@ -155,46 +155,64 @@ int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject 
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Before anything is sent: every item is a body that fits. */
-static bool check_items(Publisher *self, PyObject *items, Py_ssize_t count, const char *type, Py_ssize_t type_size) {
-    for (Py_ssize_t i = 0; i < count; i++) {
-        struct body body;
-        PyObject *item = PyList_Check(items) ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
-        if (!item || !body_get(item, &body)) return false;
-        int code = slipring_publisher_check(self->pub, (size_t)body.size, type, (size_t)type_size);
-        body_release(&body);
-        if (code) {
-            raise_code(code);
+/* The bodies of send_many, all looked at before the first is sent. */
+struct bodies {
+    slipring_body *raw;
+    struct body *buffers; /* of those that are not plain bytes; NULL while there are none */
+    size_t count, buffer_count;
+};
+
+static bool gather_buffer(PyObject *item, struct bodies *b, size_t most) {
+    if (!b->buffers && !(b->buffers = PyMem_Calloc(most, sizeof *b->buffers))) {
+        PyErr_NoMemory();
+        return false;
+    }
+    struct body *body = &b->buffers[b->buffer_count];
+    if (!body_get(item, body)) return false;
+    b->buffer_count++;
+    b->raw[b->count++] = (slipring_body){.data = body->data, .size = (size_t)body->size};
+    return true;
+}
+
+static bool gather(PyObject *items, size_t most, struct bodies *b, size_t *largest) {
+    *b = (struct bodies){.raw = PyMem_Malloc((most ? most : 1) * sizeof *b->raw)};
+    *largest = 0;
+    if (!b->raw) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < most; i++) {
+        PyObject *item = PyTuple_GetItem(items, (Py_ssize_t)i);
+        char *data;
+        Py_ssize_t size;
+        if (PyBytes_CheckExact(item) && PyBytes_AsStringAndSize(item, &data, &size) == 0)
+            b->raw[b->count++] = (slipring_body){.data = data, .size = (size_t)size};
+        else if (!gather_buffer(item, b, most))
             return false;
-        }
+        if (b->raw[i].size > *largest) *largest = b->raw[i].size;
     }
     return true;
 }
 
-#define CHUNK 256
+static void let_go(struct bodies *b) {
+    for (size_t i = 0; i < b->buffer_count; i++) body_release(&b->buffers[i]);
+    PyMem_Free(b->buffers);
+    PyMem_Free(b->raw);
+}
 
-static bool send_chunk(Publisher *self, PyObject *items, Py_ssize_t from, Py_ssize_t count, const char *type,
-                       Py_ssize_t type_size, struct timeout *timeout, uint64_t *last) {
-    struct body bodies[CHUNK];
-    slipring_body raw[CHUNK];
-    size_t got = 0, done = 0, sent;
-    bool ok = true;
-    for (; got < (size_t)count && ok; got += ok) {
-        Py_ssize_t i = from + (Py_ssize_t)got;
-        PyObject *item = PyList_Check(items) ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
-        ok = item && body_get(item, &bodies[got]);
-        if (ok) raw[got] = (slipring_body){.data = bodies[got].data, .size = (size_t)bodies[got].size};
-    }
-    while (ok && done < got) {
-        int code = slipring_publisher_try_send_many(self->pub, raw + done, got - done, type, (size_t)type_size, &sent, last);
-        done += sent;
+#define AT_ONCE 1024 /* messages between two looks for signals */
+
+static bool send_all(Publisher *self, const struct bodies *b, const char *type, Py_ssize_t type_size,
+                     struct timeout *timeout, uint64_t *last) {
+    for (size_t done = 0, sent; done < b->count; done += sent) {
+        size_t size = b->count - done < AT_ONCE ? b->count - done : AT_ONCE;
+        int code = slipring_publisher_try_send_many(self->pub, b->raw + done, size, type, (size_t)type_size, &sent, last);
         if (code == SLIPRING_OK) continue;
         int again = code == SLIPRING_FULL && !timeout->never_waits ? wait_for_space(self, timeout) : 0;
-        ok = again > 0;
         if (again == 0) raise_code(code);
+        if (again <= 0) return false;
     }
-    for (size_t i = 0; i < got; i++) body_release(&bodies[i]);
-    return ok;
+    return true;
 }
 
 static PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -204,6 +222,8 @@ static PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py
     const char *type;
     Py_ssize_t type_size;
     struct timeout timeout;
+    struct bodies bodies = {.raw = NULL};
+    size_t largest;
     uint64_t last = 0;
     if (!arguments_parse("send_many", names, 3, 1, args, nargs, kwnames, given)) return NULL;
     if (PyUnicode_Check(given[0]) || PyObject_CheckBuffer(given[0])) {
@@ -213,14 +233,17 @@ static PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py
     /* A tuple: nobody can change it under us while we wait. */
     PyObject *items = PySequence_Tuple(given[0]);
     if (!items) return NULL;
-    Py_ssize_t count = PyTuple_Size(items);
+    size_t count = (size_t)PyTuple_Size(items);
     if (publisher_enter(self)) {
-        bool ok = text_get(given[1], "type", &type, &type_size) && default_timeout(self, given[2], &timeout) &&
-                  check_items(self, items, count, type, type_size);
-        for (Py_ssize_t from = 0; ok && from < count; from += CHUNK) {
-            Py_ssize_t size = count - from < CHUNK ? count - from : CHUNK;
-            ok = send_chunk(self, items, from, size, type, type_size, &timeout, &last);
+        if (text_get(given[1], "type", &type, &type_size) && default_timeout(self, given[2], &timeout) &&
+            gather(items, count, &bodies, &largest)) {
+            int code = slipring_publisher_check(self->pub, largest, type, (size_t)type_size);
+            if (code)
+                raise_code(code);
+            else
+                send_all(self, &bodies, type, type_size, &timeout, &last);
         }
+        let_go(&bodies);
         publisher_leave(self);
     }
     Py_DECREF(items);
