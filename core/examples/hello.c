@@ -2,7 +2,7 @@
  *
  * A C program on the same topics as Python. Build it from the repository's root:
  *
- *     cc -std=c11 -D_GNU_SOURCE -O2 -Icore/include core/examples/hello.c core/src/*.c -lpthread -o hello
+ *     cc -std=c11 -D_GNU_SOURCE -O2 -Icore/include core/examples/hello.c core/src/[a-z]*.c -lpthread -o hello
  *
  * Publish from C, subscribe in Python:
  *

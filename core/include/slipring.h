@@ -205,7 +205,8 @@ int slipring_subscriber_accept(slipring_subscriber *sub);
 bool slipring_subscriber_intact(const slipring_subscriber *sub);
 void slipring_copy(void *to, const void *shared, size_t size);
 /* Up to limit messages in one go: sink gets each one in place, says false to stop before it, and *taken tells how
- * many were accepted; those accepted are the first *taken that sink was shown. Copies only. */
+ * many were accepted; those accepted are the first *taken that sink was shown. Copies only. With none taken the code says
+ * why: EMPTY, LAPPED (drop what the sink has and come again) and so on. */
 typedef bool (*slipring_sink)(void *context, const slipring_message *message);
 int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_sink sink, void *context, size_t *taken);
 /* One message copied into buffer: EMPTY, TIMEOUT, TOO_LARGE (message stays, out->size tells) and so on. */

@@ -50,10 +50,10 @@ int slipring_subscriber_hold(slipring_subscriber *sub, slipring_message *out) {
 
 int slipring_subscriber_release(slipring_subscriber *sub, uint64_t seq) {
     int code = slr_segment_check(sub->s), i = 0;
+    if (code == SLIPRING_FORKED) return code;
     while (i < sub->held_count && sub->held[i] != seq) i++;
     if (i == sub->held_count) return slr_fault(SLIPRING_BAD_ARGUMENT, "seq", "this subscriber does not hold that message");
     sub->held[i] = sub->held[--sub->held_count];
-    if (code == SLIPRING_FORKED) return code;
     slr_hold_publish(sub);
     SLR_POINT("hold.released");
     slr_wake_sleepers(&sub->s->readers->space);

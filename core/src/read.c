@@ -199,6 +199,8 @@ static int peek_newest(slipring_subscriber *sub, slipring_message *out) {
     if (look_at_word(s, newest, &word) == FOUND) newest++; /* READY before one writer's tail */
     if ((int64_t)(newest - sub->position) <= 0) return SLIPRING_EMPTY;
     uint64_t lowest = newest - sub->position > s->slot_count ? newest - s->slot_count : sub->position;
+    uint64_t oldest = slr_observe(&s->ring->oldest);
+    if (!sub->safe && lowest < oldest) lowest = oldest;
     uint64_t next = newest; /* where to look from next time: not past a claim that may yet be committed */
     for (uint64_t seq = newest; seq-- > lowest;) {
         enum look look = look_at(s, seq, &word);
@@ -235,14 +237,20 @@ int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
     return code ? code : peek(sub, out);
 }
 
+/* The peeked message was overwritten. LAPPED: go on from where the position is now, which is further than before. */
+static int give_up_peeked(slipring_subscriber *sub) {
+    sub->peeked = false;
+    int code = SLIPRING_OK;
+    if (sub->conflate)
+        moved_to(sub, sub->position + 1); /* that one is gone; the newest is further on */
+    else
+        code = slr_read_resync(sub);
+    return code ? code : SLIPRING_LAPPED;
+}
+
 int slipring_subscriber_accept(slipring_subscriber *sub) {
     if (!sub->peeked) return slr_fault(SLIPRING_BAD_ARGUMENT, "", "there is no peeked message to accept");
-    if (!intact(sub, sub->position)) {
-        sub->peeked = false;
-        if (sub->conflate) return SLIPRING_LAPPED;
-        int code = slr_read_resync(sub);
-        return code ? code : SLIPRING_LAPPED;
-    }
+    if (!intact(sub, sub->position)) return give_up_peeked(sub);
     slr_read_advance(sub);
     if (sub->conflate) slr_read_settle(sub, SETTLE_AT_ONCE);
     slr_read_show_progress(sub);
@@ -257,9 +265,7 @@ int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_s
         code = peek(sub, &message);
         if (code || !sink(context, &message)) break;
         if (!intact(sub, sub->position)) {
-            /* The sink holds one message too many; the caller drops what is beyond *taken and comes again. */
-            sub->peeked = false;
-            code = sub->conflate ? SLIPRING_OK : slr_read_resync(sub);
+            code = give_up_peeked(sub); /* the sink has one message too many: beyond *taken */
             break;
         }
         slr_read_advance(sub);

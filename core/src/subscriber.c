@@ -67,7 +67,7 @@ static int take_entry(slipring_subscriber *sub, bool reliable, bool required) {
     if (!required) return SLIPRING_OK;
     if (!sub->s->readers_writable)
         return slr_fault(SLIPRING_DENIED, "lossy", "without write permission on the reader table only a lossy subscriber "
-                         "can read: use lossy=True");
+                         "without a cursor can read: use lossy=True and no cursor=");
     return slr_fault(SLIPRING_TOO_MANY_READERS, "max_readers",
                      "the topic has its max_readers=%u live subscribers: use lossy=True, or create it with more",
                      sub->s->reader_count);

@@ -72,6 +72,26 @@ static inline void put(struct bytes_column *c, int64_t row, const char *from, si
 
 static void rewind_column(struct bytes_column *c, int64_t rows) { c->used = c->ends[rows]; }
 
+/* How long the UTF-8 sequence at p is; 0 if it is none. */
+static size_t utf8_length(const unsigned char *p, size_t left) {
+    size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (length == 0 || length > left) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool beyond = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);
+    return overlong || beyond ? 0 : length;
+}
+
+/* Another program's names need not be UTF-8, Arrow's columns must be. */
+static void make_utf8(char *text, size_t size) {
+    for (size_t i = 0; i < size;) {
+        size_t length = utf8_length((unsigned char *)text + i, size - i);
+        if (length == 0) text[i] = '?';
+        i += length ? length : 1;
+    }
+}
+
 /* The sink of slipring_subscriber_drain. */
 static bool take(void *context, const slipring_message *m) {
     struct batch *b = context;
@@ -83,6 +103,8 @@ static bool take(void *context, const slipring_message *m) {
     b->value.used += m->size;
     b->value.ends[b->rows + 1] = (int32_t)b->value.used;
     slipring_copy(meta, m->meta, (size_t)m->type_size + m->sender_size);
+    make_utf8(meta, m->type_size);
+    make_utf8(meta + m->type_size, m->sender_size);
     put(&b->type, b->rows, meta, m->type_size);
     put(&b->sender, b->rows, meta + m->type_size, m->sender_size);
     b->offsets[b->rows] = (int64_t)m->seq;
@@ -248,6 +270,7 @@ static int drain(Subscriber *self, struct batch *b) {
         rewind_column(&b->value, b->rows);
         rewind_column(&b->sender, b->rows);
         rewind_column(&b->type, b->rows);
+        if (code == SLIPRING_LAPPED) continue;
         if (code || taken == 0 || b->no_memory || b->value.used > MOST_BYTES / 2) break;
     }
     handle_retake_gil(&self->handle, state);
