@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are the two processors near or far from each other right now? Samples are compared only with their like."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# Seen: 95-145 ns when near, 440-560 ns when far.
+FAR_FROM_NS = 250.0
+
+
+def build_probe() -> Path | None:
+    """The compiled probe, or None when there is no C compiler: samples then carry no label."""
+    source, program = HERE / "cache_line.c", HERE / ".build" / "cache_line"
+    if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
+        return program
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    program.parent.mkdir(exist_ok=True)
+    subprocess.run([compiler, "-O2", "-std=c11", "-pthread", "-o", program, source], check=True)
+    return program
+
+
+def cache_line_ns(probe: Path | None) -> float | None:
+    if probe is None:
+        return None
+    try:
+        done = subprocess.run([probe], capture_output=True, text=True, timeout=20)
+    except subprocess.TimeoutExpired:
+        return None
+    return float(done.stdout) if done.returncode == 0 else None
+
+
+def label(before_ns: float | None, after_ns: float | None) -> str:
+    """near, far, moved (changed while sampling) or unknown."""
+    if before_ns is None or after_ns is None:
+        return "unknown"
+    before_far, after_far = before_ns >= FAR_FROM_NS, after_ns >= FAR_FROM_NS
+    if before_far != after_far:
+        return "moved"
+    return "far" if before_far else "near"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pyzmq over ipc://: PUSH to PULL, one message a call; and multipart, its nearest thing to batches."""
+
+from itertools import repeat
+
+import zmq
+
+from benchmarks.transport import Receive, ReceiveMany, Send, SendMany, Transport
+
+# A deep queue is ZeroMQ's fastest setting for small messages; large ones must not pile up in memory.
+BACKLOG_BYTES = 64 << 20
+
+
+class PushPull(Transport):
+    threads_of_its_own = True
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = max(100, min(100_000, BACKLOG_BYTES // size))
+        self.context = None
+        self.sockets: list = []
+
+    def _socket(self, kind: int) -> zmq.Socket:
+        # The context starts its I/O thread, so it belongs to the process that uses it.
+        self.context = self.context or zmq.Context()
+        socket = self.context.socket(kind)
+        socket.hwm = self.backlog
+        self.sockets.append(socket)
+        return socket
+
+    def _address(self, channel: str) -> str:
+        return f"ipc://{self.place}/{channel}.zmq"
+
+    def sender(self, channel: str) -> Send:
+        socket = self._socket(zmq.PUSH)
+        socket.connect(self._address(channel))
+        return socket.send
+
+    def receiver(self, channel: str) -> Receive:
+        socket = self._socket(zmq.PULL)
+        socket.bind(self._address(channel))
+        return socket.recv
+
+    def close(self) -> None:
+        for socket in self.sockets:
+            socket.close(linger=1000)
+        if self.context:
+            self.context.term()
+
+
+class OneByOne(PushPull):
+    """The batch question answered with plain sends: what a pyzmq user does with a list of messages."""
+
+    def sender_many(self, channel: str) -> SendMany:
+        send = self.sender(channel)
+
+        def send_many(bodies):
+            for body in bodies:
+                send(body)
+
+        return send_many
+
+    def receiver_many(self, channel: str) -> ReceiveMany:
+        recv = self.receiver(channel)
+
+        def receive_many():
+            # One hundred at a time only to keep the counting out of the figure.
+            for _ in repeat(None, 100):
+                recv()
+            return 100
+
+        return receive_many
+
+
+class Multipart(PushPull):
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = 1000
+
+    def sender_many(self, channel: str) -> SendMany:
+        socket = self._socket(zmq.PUSH)
+        socket.connect(self._address(channel))
+        return socket.send_multipart
+
+    def receiver_many(self, channel: str) -> ReceiveMany:
+        socket = self._socket(zmq.PULL)
+        socket.bind(self._address(channel))
+        return lambda: len(socket.recv_multipart())
+
+
+class PubSub(PushPull):
+    """One publisher in front of a crowd of subscribers: full queues make it drop, its cheapest case."""
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = 1000
+
+    def crowd(self, channel: str, count: int):
+        subscribers = [self._socket(zmq.SUB) for _ in range(count)]
+        for subscriber in subscribers:
+            subscriber.subscribe(b"")
+            subscriber.connect(self._address(channel))
+
+        def take_a_few():
+            for subscriber in subscribers:
+                for _ in range(16):
+                    if not subscriber.poll(0):
+                        break
+                    subscriber.recv()
+
+        return take_a_few
+
+    def publisher(self, channel: str, crowd: int) -> Send:
+        # XPUB is PUB that tells when somebody subscribed.
+        socket = self._socket(zmq.XPUB)
+        # Without this it tells of the first subscription to a prefix only.
+        socket.setsockopt(zmq.XPUB_VERBOSE, 1)
+        socket.bind(self._address(channel))
+        for _ in range(crowd):
+            socket.recv()
+        return socket.send
+
+
+TRANSPORTS = {"pyzmq": OneByOne, "pyzmq-multipart": Multipart, "pyzmq-pubsub": PubSub}
