@@ -18,11 +18,12 @@ help:
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml meson.build meson.options core/meson.build src/slipring/meson.build tools/setup.sh
+$(STAMP): pyproject.toml meson.build meson.options core/meson.build src/slipring/meson.build tools/setup.sh tools/need.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV)
 	@touch $(STAMP)
 
 test: setup
+	@sh tools/test-tools.sh
 	$(BIN)/python -m pytest
 
 demo: setup

@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the tests need beyond the package itself: a test that is skipped for want of a tool is a test not run.
+set -eu
+. "$(dirname "$0")/need.sh"
+command -v chromium >/dev/null || need chromium "a browser to look at the demo's report with"
+command -v valgrind >/dev/null || need valgrind "valgrind"
+command -v unshare >/dev/null || need util-linux "unshare and setpriv"
+command -v mount >/dev/null || need mount "mount"
