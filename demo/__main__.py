@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m demo`: plays the show, audits it, writes the page. Exit code 0 only if every claim passes."""
+
+import argparse
+import random
+import sys
+import time
+from pathlib import Path
+
+from demo import audit, interruption, summary
+from demo.page import document
+from demo.show import Show
+
+_INTERRUPTED = 130
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=25.0, help="how long to run under fire (25)")
+    parser.add_argument("--seed", type=int, default=None, help="decides who is struck when (random)")
+    parser.add_argument("--out", type=Path, default=Path("demo-report"), help="where the page goes")
+    arguments = parser.parse_args()
+    if not 1 <= arguments.seconds <= 3600:
+        parser.error("--seconds must be between 1 and 3600")
+    return arguments
+
+
+def main() -> int:
+    arguments = _arguments()
+    seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
+    interruption.heed()
+    print(f"Slipring demo: 13 processes, {arguments.seconds:g} s under fire, seed {seed}", flush=True)
+    try:
+        with Show(arguments.seconds, seed) as show:
+            show.play()
+            evidence = show.collect()
+    except interruption.Interrupted:
+        print("interrupted: every process ended, nothing left behind", file=sys.stderr)
+        return _INTERRUPTED
+    claims = audit.examine(evidence)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    page = arguments.out / "report.html"
+    page.write_text(document.render(evidence, claims, seed, time.time()))
+    passed = all(claim.passed for claim in claims)
+    summary.write_json(arguments.out / "summary.json", claims, {"seed": seed, "passed": passed})
+    summary.show(claims)
+    print(f"{'PASS' if passed else 'FAIL'}: the report is {page.resolve()}")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

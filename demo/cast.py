@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cast: four topics, and thirteen seats that are played by one process after another.
+
+Chaos strikes every seat but the recorder, which is the proof's witness: it reads all topics from the first
+message to the last. `feeds` are the seats a reader lives from (one of them suffices), `period_s` is how
+often a seat shows a sign of life when nothing disturbs it; both are used to judge how survivors fared at a
+kill. (A cloud in twelve is given up on purpose, so those who see clouds go without for two turns at times.)
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+BUS = "robot"
+CLOUD_BYTES = 256 << 10
+CLOUD_S = 1 / 30
+CURSOR = "actuator"
+
+
+@dataclass(frozen=True)
+class Topic:
+    name: str
+    settings: dict[str, Any]
+    story: str
+
+
+@dataclass(frozen=True)
+class Seat:
+    name: str
+    role: str
+    topics: tuple[str, ...]
+    story: str
+    period_s: float
+    feeds: tuple[str, ...] = ()
+    mortal: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def conflates(self) -> bool:
+        return self.role == "monitor"
+
+    @property
+    def only_publishes(self) -> bool:
+        return self.role in ("imu", "lidar", "commander")
+
+
+TOPICS = {
+    topic.name: topic
+    for topic in (
+        Topic("imu", {"capacity": "256KiB", "slots": 2048, "delivery": "lossy"}, "lossy, two writers, small"),
+        Topic("lidar", {"capacity": "16MiB", "slots": 128, "writers": "one"}, "lossy, one writer, loans"),
+        Topic("commands", {"capacity": "1MiB", "slots": 4096, "delivery": "reliable"}, "reliable, cursor"),
+        Topic("chat", {"capacity": "1MiB", "slots": 4096, "delivery": "reliable"}, "reliable, three members"),
+    )
+}
+TOPIC_NAMES = tuple(TOPICS)
+
+_IMUS = ("imu-left", "imu-right")
+_MEMBERS = ("ann", "bob", "cyd")
+
+SEATS = {
+    seat.name: seat
+    for seat in (
+        Seat("recorder", "recorder", TOPIC_NAMES, "the witness: reads all", 0.0005, _IMUS, mortal=False),
+        Seat("imu-left", "imu", ("imu",), "publishes at 1 kHz", 0.001),
+        Seat("imu-right", "imu", ("imu",), "publishes at 1 kHz", 0.001),
+        Seat("balance", "reader", ("imu",), "fast reader of imu", 0.0005, _IMUS),
+        Seat("logger", "reader", ("imu",), "slow reader of imu", 0.01, _IMUS, options={"nap_s": 0.01}),
+        Seat("lidar", "lidar", ("lidar",), "clouds by loan, 30 Hz", 2 * CLOUD_S),
+        Seat("viewer", "viewer", ("lidar",), "clouds by view", 2 * CLOUD_S, ("lidar",)),
+        Seat("commander", "commander", ("commands",), "commands at 100 Hz", 0.01),
+        Seat("actuator", "actuator", ("commands",), "handles them, by cursor", 0.01, ("commander",)),
+        *(Seat(name, "member", ("chat",), "member of the chat", 0.02) for name in _MEMBERS),
+        Seat("monitor", "monitor", TOPIC_NAMES, "newest of every topic", 0.05),
+    )
+}

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is seen while it runs: a table that lives on a terminal, plain lines elsewhere.
+
+Rates, readers, lag and loss come from the counters in shared memory (no process is asked), the longest
+silence from the recorder's journal.
+"""
+
+import sys
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+import slipring
+from demo import cast
+from demo.chaos import Chaos
+from demo.fleet import Fleet
+from demo.journal import Kind, Tail
+
+_REDRAW_S = 0.25
+_LINE_S = 2.0
+
+
+@dataclass
+class Now:
+    """One look at the bus."""
+
+    seconds: float
+    rates: dict[str, float]  # messages a second since the look before
+    mb_rates: dict[str, float]
+    stats: dict[str, dict[str, Any]]
+    silence_ms: float
+
+
+class Watch:
+    """Looks at the bus from time to time and works out rates."""
+
+    def __init__(self, bus: slipring.Bus, fleet: Fleet) -> None:
+        self._bus, self._began = bus, time.monotonic()
+        self._tail = Tail(fleet.now_playing["recorder"].journal)
+        self._tail.more()  # what came before does not count
+        self._last_got_ns, self._silence_ms = 0, 0.0
+        self._before: tuple[float, dict[str, dict[str, Any]]] = (self._began, self._stats())
+
+    def _stats(self) -> dict[str, dict[str, Any]]:
+        return {topic: self._bus.stats(topic) for topic in cast.TOPIC_NAMES}
+
+    def _hear(self) -> None:
+        for record in self._tail.more():
+            if record.kind == Kind.GOT:
+                if self._last_got_ns:
+                    self._silence_ms = max(self._silence_ms, (record.time_ns - self._last_got_ns) / 1e6)
+                self._last_got_ns = record.time_ns
+
+    def look(self) -> Now:
+        self._hear()
+        now, stats = time.monotonic(), self._stats()
+        then, before = self._before
+        self._before = now, stats
+        passed = max(now - then, 1e-6)
+
+        def rate(topic: str, counter: str) -> float:
+            gained: int = stats[topic][counter] - before[topic][counter]
+            return max(0.0, gained / passed)
+
+        rates = {topic: rate(topic, "published") for topic in stats}
+        mb_rates = {topic: rate(topic, "bytes") / 1e6 for topic in stats}
+        return Now(now - self._began, rates, mb_rates, stats, self._silence_ms)
+
+
+def _topic_table(now: Now) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("topic")
+    for name in ("msg/s", "MB/s", "published", "writers", "readers", "max lag", "lost (readers now)"):
+        table.add_column(name, justify="right")
+    for topic, stats in now.stats.items():
+        readers = [reader for reader in stats["readers"] if reader["alive"]]
+        lost = sum(reader["lost"] for reader in readers)
+        table.add_row(
+            topic,
+            f"{now.rates[topic]:,.0f}",
+            f"{now.mb_rates[topic]:,.2f}",
+            f"{stats['published']:,}",
+            str(sum(publisher["alive"] for publisher in stats["publishers"])),
+            str(len(readers)),
+            f"{max((reader['lag'] for reader in readers), default=0):,}",
+            Text(f"{lost:,}", style="yellow" if lost else ""),
+        )
+    return table
+
+
+def _seat_line(fleet: Fleet) -> Text:
+    line = Text()
+    for name, life in fleet.now_playing.items():
+        lives = sum(other.seat.name == name for other in fleet.lives)
+        style = "bold red" if not life.running else "bold yellow" if life.stopped else "green"
+        mark = "✕" if not life.running else "‖" if life.stopped else "●"
+        line.append(f"{mark}\N{NO-BREAK SPACE}", style=style)
+        line.append(f"{name}", style="dim" if not life.running else "")
+        line.append(f"\N{NO-BREAK SPACE}x{lives}  " if lives > 1 else "  ", style="dim")
+    return line
+
+
+class View:
+    def __init__(self, watch: Watch, fleet: Fleet, chaos: Chaos, seconds: float) -> None:
+        self._watch, self._fleet, self._chaos, self._seconds = watch, fleet, chaos, seconds
+        self._console = Console()
+        tty = self._console.is_terminal and sys.stdout.isatty()
+        self._live = Live(console=self._console, auto_refresh=False) if tty else None
+        self._next = time.monotonic() + (0.0 if tty else _LINE_S)
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if self._live:
+            self._live.stop()
+
+    def step(self) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + (_REDRAW_S if self._live else _LINE_S)
+        now = self._watch.look()
+        if self._live:
+            self._live.update(self._picture(now), refresh=True)
+        else:
+            print(self._line(now), flush=True)
+
+    def _line(self, now: Now) -> str:
+        rates = ", ".join(f"{topic} {rate:,.0f}/s" for topic, rate in now.rates.items())
+        return (
+            f"{now.seconds:5.1f} s  {self._chaos.kills} kills, {self._chaos.pauses} pauses; {rates}, "
+            f"{sum(now.mb_rates.values()):.1f} MB/s; longest silence {now.silence_ms:.1f} ms"
+        )
+
+    def _picture(self, now: Now) -> Group:
+        facts = Text.assemble(
+            (f"{self._chaos.kills}", "bold red"),
+            " kills, ",
+            (f"{self._chaos.pauses}", "bold yellow"),
+            " pauses so far; the survivors' longest silence ",
+            (f"{now.silence_ms:.1f} ms", "bold"),
+        )
+        bar = ProgressBar(total=self._seconds, completed=min(now.seconds, self._seconds), width=60)
+        title = Text("Slipring demo: a robot under fire", style="bold")
+        return Group(title, bar, Text(), _topic_table(now), Text(), _seat_line(self._fleet), Text(), facts)
