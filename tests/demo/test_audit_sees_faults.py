@@ -3,9 +3,9 @@
 
 import honest_evidence as honest
 import pytest
+from demo.evidence import Evidence
 
 from demo import audit, bodies
-from demo.evidence import Evidence
 
 MS = honest.MS
 

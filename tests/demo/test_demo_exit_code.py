@@ -5,9 +5,9 @@ import sys
 
 import honest_evidence as honest
 import pytest
+from demo.evidence import Evidence
 
 from demo import __main__ as program
-from demo.evidence import Evidence
 
 
 def body_corrupt(evidence: Evidence) -> None:

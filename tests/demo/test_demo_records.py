@@ -2,11 +2,11 @@
 """Bodies betray every change, and journals survive being cut off anywhere."""
 
 import pytest
+from demo.evidence import tell
+from demo.journal import Journal, Kind, Record
 from honest_evidence import story
 
 from demo import bodies, journal
-from demo.evidence import tell
-from demo.journal import Journal, Kind, Record
 
 
 @pytest.mark.parametrize("payload", [b"", b"x", bytes(range(256)) * 16])

@@ -3,9 +3,9 @@
 
 import honest_evidence as honest
 import pytest
+from demo.chaos import Strike
 
 from demo import timings
-from demo.chaos import Strike
 
 MS = honest.MS
 

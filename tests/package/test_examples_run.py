@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples and the guides do what they say.
+
+Examples: the `sh` block of each README is run in its directory; what it prints is the `text` block.
+Documents: the `python` blocks of each are one program; a `text` block right after one is what it prints. In a
+`console` block, lines that begin with `$ ` are commands, the others what they print.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted(path.parent.name for path in (REPOSITORY / "examples").glob("*/README.md"))
+DOCUMENTS = ["docs/start.md", "docs/concepts.md", *sorted(
+    str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs/guides").glob("*.md")
+)]  # fmt: skip
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WATCHDOG_S = 60
+
+
+@pytest.fixture
+def environment(bus_root):
+    tools = str(Path(sys.executable).parent)
+    return {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLIPRING_ROOT": str(bus_root)}
+
+
+def blocks(document: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(document.read_text())
+
+
+def run(command: list[str], directory: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        command,
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=WATCHDOG_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def left_behind(root: str) -> list[str]:
+    return [str(path) for path in Path(root).rglob("*") if not path.is_dir()]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_prints_what_its_readme_says(example, environment, tmp_path):
+    directory = tmp_path / example
+    shutil.copytree(REPOSITORY / "examples" / example, directory)
+    found = dict(blocks(directory / "README.md"))
+    assert run(["sh", "-eu", "-c", found["sh"]], directory, environment) == found["text"]
+    assert left_behind(environment["SLIPRING_ROOT"]) == []
+
+
+def test_every_example_is_in_the_list():
+    listed = re.findall(r"^\| \[([\w-]+)\]", (REPOSITORY / "examples/README.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == EXAMPLES
+
+
+def program(document: Path) -> tuple[str, str]:
+    """The document's Python blocks as one program, and what it has to print."""
+    code, expected = [], []
+    for kind, text in blocks(document):
+        if kind == "python":
+            code.append(text)
+        elif kind == "text" and code:
+            code.append(f"print('--- {len(expected)}')\n")
+            expected.append(f"{text}--- {len(expected)}\n")
+    return "\n".join(code), "".join(expected)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_python_of_a_document_prints_what_it_says(document, environment, tmp_path):
+    code, expected = program(REPOSITORY / document)
+    assert run([sys.executable, "-c", code], tmp_path, environment) == expected
+
+
+def commands(console: str) -> list[tuple[str, str]]:
+    """Pairs of a command and what it prints."""
+    parts = re.split(r"^\$ (.*)\n", console, flags=re.MULTILINE)
+    return list(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_commands_of_a_document_print_what_it_says(document, environment, tmp_path):
+    for kind, text in blocks(REPOSITORY / document):
+        if kind == "console":
+            for command, expected in commands(text):
+                assert run(["sh", "-eu", "-c", command], tmp_path, environment) == expected, command
