@@ -200,6 +200,7 @@ static int peek_newest(slipring_subscriber *sub, slipring_message *out) {
     if ((int64_t)(newest - sub->position) <= 0) return SLIPRING_EMPTY;
     uint64_t lowest = newest - sub->position > s->slot_count ? newest - s->slot_count : sub->position;
     uint64_t oldest = slr_observe(&s->ring->oldest);
+    if ((int64_t)(oldest - newest) > 1) return damaged("oldest is beyond tail");
     if (!sub->safe && lowest < oldest) lowest = oldest;
     uint64_t next = newest; /* where to look from next time: not past a claim that may yet be committed */
     for (uint64_t seq = newest; seq-- > lowest;) {

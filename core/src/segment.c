@@ -121,7 +121,8 @@ static int check_readers(const char *topic, const struct slr_readers_header *h, 
 /* The file, and its payload once more behind it. */
 static int map_ring(struct slr_segment *s, int fd, const struct slr_geometry *g) {
     int protection = s->ring_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    int flags = MAP_SHARED | MAP_FIXED | (g->ring_size <= POPULATE_UP_TO ? MAP_POPULATE : 0);
+    bool populate = s->prefault && g->ring_size <= POPULATE_UP_TO;
+    int flags = MAP_SHARED | MAP_FIXED | (populate ? MAP_POPULATE : 0);
     s->ring_span = g->ring_size + g->capacity;
     uint8_t *base = mmap(NULL, s->ring_span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
@@ -164,6 +165,7 @@ static int open_again(int directory, const char *topic, const char *suffix, int 
 
 static int open_files(struct slr_segment *s, int directory, const char *topic, enum slr_access access) {
     s->ring_writable = access == SLR_PUBLISH;
+    s->prefault = access != SLR_LOOK; /* who only looks touches few pages */
     s->ring_fd = open_file(directory, topic, "ring", s->ring_writable ? O_RDWR : O_RDONLY);
     if (s->ring_fd < 0) return open_fault(topic, "ring");
     s->readers_writable = true;

@@ -19,7 +19,7 @@ struct slr_segment {
     uint64_t generation, slot_count, slot_mask, capacity, payload_mask;
     uint32_t slot_shift, writer_count, reader_count, cursor_count;
     int delivery, writers;
-    bool ring_writable, readers_writable;
+    bool ring_writable, readers_writable, prefault;
 
     struct slr_ring_header *ring;
     struct slr_writer *writer;
