@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from support.waiting import WATCHDOG_S, eventually, wait_until_asleep
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from support.waiting import WATCHDOG_S
 
 

@@ -8,6 +8,7 @@ import struct
 import subprocess
 
 import pytest
+
 from support.waiting import WATCHDOG_S
 
 BODIES = [b"", b"\n", b"\0", b"a\nb\0c", bytes(range(256)), b"\xff" * 5000, b"\r\n", "ü".encode()]

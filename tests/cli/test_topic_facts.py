@@ -8,6 +8,7 @@ import re
 import termios
 
 import pytest
+
 from support.waiting import WATCHDOG_S
 
 COLUMNS = "TOPIC DELIVERY CAPACITY RETAINED PUBLISHED PUBLISHERS READERS CURSORS"

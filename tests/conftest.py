@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of every test directory; support/__init__.py lists them."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from support import leaks
+from support.processes import Processes
+from support.waiting import Call
+
+os.environ["SLIPRING_ROOT"] = str(leaks.DEFAULT_ROOT)
+
+
+def pytest_configure(config) -> None:
+    config.addinivalue_line("markers", "foreign_files: the test leaves files of its own in the bus root")
+    config.addinivalue_line("markers", "leaks_allowed(reason): the leak check is not made after this test")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind(request):
+    before = leaks.Snapshot()
+    yield
+    if FAILED in request.node.stash or request.node.get_closest_marker("leaks_allowed"):
+        return  # a failed test keeps its frames, and with them its handles
+    found = before.leaks()
+    assert not found, "\n".join(found)
+
+
+@pytest.fixture
+def bus_root(request):
+    root = Path(tempfile.mkdtemp(prefix=leaks.SESSION_PREFIX, dir=leaks.SHM))
+    yield root
+    strays = [] if request.node.get_closest_marker("foreign_files") else leaks.stray_files(root)
+    shutil.rmtree(root)
+    assert not strays, "\n".join(strays)
+
+
+@pytest.fixture
+def bus(bus_root):
+    import slipring
+
+    with slipring.Bus("test", root=str(bus_root)) as bus:
+        yield bus
+
+
+@pytest.fixture
+def processes(bus_root):
+    harness = Processes(bus_root)
+    yield harness
+    harness.discard()
+
+
+@pytest.fixture
+def background():
+    """Starts ``fn(*args)`` in a thread; every such call has to end within the test."""
+    calls: list[Call] = []
+
+    def start(fn, *args, **kwargs) -> Call:
+        calls.append(Call(fn, *args, **kwargs))
+        return calls[-1]
+
+    yield start
+    assert all(call.ended() for call in calls), "a background call of the test never ended"

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to the others when a process dies, is paused, forks or executes (promises 9 to 14, 16).
+
+fleet     a nursery process that forks test processes by the hundred, each a stranger to the test process
+board     shared words: heartbeats of the processes of a storm, and the orders they obey
+journal   what each process did, written so that SIGKILL loses nothing that was written
+bodies    message bodies that say who made them and whether they are whole
+actors    the publishers and subscribers of a storm
+storm     starts them, kills them at random instants, watches the survivors go on
+audit     reads the journals afterwards and accounts for every message
+
+A storm runs for SLIPRING_STORM_SECONDS in all (default 40), shared out between its scenarios;
+SLIPRING_STORM_SEED repeats the random choices of a run (not its timing).
+"""

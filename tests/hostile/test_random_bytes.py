@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random bytes written anywhere into a live segment: exceptions, never a signal or a hang (promise 18)."""
+
+import contextlib
+import os
+import random
+
+import pytest
+
+import slipring
+from crash.fleet import Fleet
+from hostile.damage import random_write
+from hostile.torment import COMPANY, MOST_FAILURES, Company
+from hostile.tormented import RING, ROUND
+
+TRIALS = int(os.environ.get("SLIPRING_HOSTILE_TRIALS", "600"))
+SEED = int(os.environ.get("SLIPRING_HOSTILE_SEED", "0")) or random.randrange(1, 1 << 32)
+KINDS = [("lossy", "many"), ("reliable", "many"), ("lossy", "one"), ("reliable", "one")]
+
+
+def torment(company: Company, bus_root, trials: int, dice: random.Random, **settings) -> None:
+    folder, paths = bus_root / "test", []
+    for number in range(1, trials + 1):
+        topic = f"t{number}"
+        with slipring.Bus("test", root=str(bus_root)) as bus:
+            bus.create(topic, **RING, **settings)
+        company.board.write(ROUND, number)
+        company.expect_calls(3, f"before any damage to {settings}")
+        for path in paths:  # of the round before: nobody uses it any more
+            path.unlink(missing_ok=True)
+        paths = [folder / f"{topic}.ring", folder / f"{topic}.readers"]
+        writes = []
+        for _ in range(dice.choice((1, 1, 2, 8))):
+            with contextlib.suppress(FileNotFoundError):  # the doctor may have removed what it cannot mend
+                writes.append(random_write(dice, paths))
+                writes[-1].make()
+        company.expect_calls(4, f"after (seed {SEED}, {settings}) {'; '.join(map(str, writes))}")
+        if len(company.failures) >= MOST_FAILURES:
+            break
+
+
+@pytest.mark.foreign_files
+@pytest.mark.timeout(600 + TRIALS)
+@pytest.mark.parametrize(("delivery", "writers"), KINDS)
+def test_random_bytes_in_a_live_segment_raise_errors_and_never_kill_or_hang(
+    bus_root, tmp_path, delivery, writers
+):
+    company = COMPANY if writers == "many" else [COMPANY[1], *COMPANY[2:5], COMPANY[6]]
+    if (delivery, writers) == ("reliable", "many"):
+        company = [*company, ("repair", {})]
+    with Fleet(preload=["hostile.tormented"]) as fleet:
+        members = Company(fleet, bus_root, tmp_path / "board", company)
+        dice = random.Random(f"{SEED} {delivery} {writers}")
+        torment(members, bus_root, TRIALS // len(KINDS), dice, delivery=delivery, writers=writers)
+        members.close()
+    assert not members.failures, "\n\n".join(members.failures)

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every test directory shares. Import as ``from support.processes import Process`` and so on.
+
+Fixtures (tests/conftest.py)
+    bus_root    Path of an empty bus root under /dev/shm, removed after the test; leftovers other than whole
+                topics in it fail the test (unless it is marked ``@pytest.mark.foreign_files``).
+    bus         ``slipring.Bus("test", root=bus_root)``, closed after the test.
+    processes   ``Processes``: starts real Python processes with the same ``bus`` open; kills what is left.
+    background  runs functions in threads: ``call = background(fn, *args)``; ``call.result()``.
+A test marked ``@pytest.mark.leaks_allowed(reason)`` is not followed by the leak check.
+
+support.processes   Process, Processes: the harness, see its head.
+support.child       what runs inside a started process: ``bus``, ``say``, ``hear``.
+support.waiting     eventually(condition), wait_until_asleep(pid, tid), Call: synchronisation without sleeps.
+support.model       TopicModel, ReaderModel: what the documents promise, in plain Python (properties).
+support.leaks       Snapshot: descriptors, mappings, children, threads and files, compared around every test.
+"""

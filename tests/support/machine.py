@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state machine of tests/properties: bus, topics and publishers. The test adds the subscribers."""
+
+import shutil
+from itertools import count
+
+import hypothesis.strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+import slipring
+from support.model import ABANDONED, COMMITTED, OPEN, Entry, ReaderModel, TopicModel
+
+TYPES = ["", "a", "b.long"]
+SENDERS = ["", "ann", "bob"]
+TOPICS = [
+    {"name": "lossy", "capacity": 4096, "slots": 16, "delivery": "lossy"},
+    {"name": "wide", "capacity": 4096, "slots": 256, "delivery": "lossy"},
+    {"name": "reliable", "capacity": 8192, "slots": 16, "delivery": "reliable"},
+]
+sizes = st.one_of(st.integers(0, 40), st.integers(0, 40), st.integers(0, 4200))
+pick = st.integers(0, 1 << 20)
+numbers = count()
+
+
+def body_of(size: int, stamp: int) -> bytes:
+    return bytes([stamp % 251]) * size
+
+
+class PublishingMachine(RuleBasedStateMachine):
+    root = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = f"b{next(numbers)}"
+        self.bus = slipring.Bus(self.name, root=self.root)
+        self.topics = []
+        for geometry in TOPICS:
+            self.bus.create(geometry["name"], **{k: v for k, v in geometry.items() if k != "name"})
+            reliable = geometry["delivery"] == "reliable"
+            self.topics.append(
+                TopicModel(geometry["name"], geometry["capacity"], geometry["slots"], reliable)
+            )
+        self.age = 0
+        self.pubs: list = []  # (publisher, topic)
+        self.loans: list = []  # (loan, view, entry, publisher)
+        self.views: list = []  # (view, body, bytes, reader)
+
+    def teardown(self) -> None:
+        self._close_everything()
+        self.bus.close()
+        shutil.rmtree(self.bus.path)
+
+    def _close_everything(self) -> None:
+        while self.loans:
+            self.end_loan(0, commit=False)
+        while self.views:
+            self.end_view(0)
+        for topic in self.topics:
+            topic.readers.clear()
+        self.pubs.clear()
+
+    def readers(self) -> list[ReaderModel]:
+        return [reader for topic in self.topics for reader in topic.readers]
+
+    def free_readers(self) -> list[ReaderModel]:
+        return [reader for reader in self.readers() if reader.viewed is None]
+
+    @precondition(lambda self: len(self.pubs) < 4)
+    @rule(which=pick, sender=st.sampled_from(SENDERS))
+    def open_publisher(self, which, sender):
+        topic = self.topics[which % len(self.topics)]
+        self.pubs.append((self.bus.publisher(topic.name, sender=sender), topic))
+
+    @precondition(lambda self: self.pubs and self.age % 8 == 0)
+    @rule(which=pick)
+    def close_publisher(self, which):
+        pub, _ = self.pubs[which % len(self.pubs)]
+        if not any(owner is pub for *_, owner in self.loans):
+            self.pubs = [entry for entry in self.pubs if entry[0] is not pub]
+            pub.close()
+
+    @precondition(lambda self: self.pubs)
+    @rule(which=pick, size=sizes, kind=st.sampled_from(TYPES))
+    def send(self, which, size, kind):
+        pub, topic = self.pubs[which % len(self.pubs)]
+        body = body_of(size, topic.tail)
+        entry = Entry(body, kind, pub.sender)
+        expected = topic.tail
+        try:
+            seq = pub.send(body, type=kind, timeout=0)
+        except slipring.TooLarge:
+            assert entry.reserved > topic.capacity
+        except slipring.Full:
+            assert not topic.fits(entry), "refused although there is room"
+            topic.refused(entry)
+        else:
+            assert topic.fits(entry), "accepted over something held"
+            assert seq == expected
+            topic.log.append(entry)
+
+    @precondition(lambda self: self.pubs)
+    @rule(which=pick, n=st.integers(0, 40), size=sizes, kind=st.sampled_from(TYPES))
+    def send_many(self, which, n, size, kind):
+        pub, topic = self.pubs[which % len(self.pubs)]
+        several = [body_of(size // (1 + number % 3), topic.tail + number) for number in range(n)]
+        entries = [Entry(body, kind, pub.sender) for body in several]
+        try:
+            last = pub.send_many(several, type=kind, timeout=0)
+        except slipring.TooLarge:
+            assert any(entry.reserved > topic.capacity for entry in entries)
+            return
+        except slipring.Full:
+            last = None
+            full = True
+        else:
+            full = False
+        for entry in entries:
+            if not topic.fits(entry):
+                assert full, "accepted over something held"
+                topic.refused(entry)
+                return
+            topic.log.append(entry)
+        assert not full
+        assert last == (topic.tail - 1 if entries else None)
+
+    @precondition(lambda self: self.pubs and len(self.loans) < 3)
+    @rule(which=pick, size=sizes, kind=st.sampled_from(TYPES))
+    def open_loan(self, which, size, kind):
+        pub, topic = self.pubs[which % len(self.pubs)]
+        body = body_of(size, topic.tail)
+        entry = Entry(body, kind, pub.sender, OPEN)
+        loan = pub.loan(len(body), type=kind, timeout=0)
+        try:
+            view = loan.__enter__()
+        except slipring.TooLarge:
+            assert entry.reserved > topic.capacity
+        except slipring.Full:
+            assert not topic.fits(entry), "refused although there is room"
+            topic.refused(entry)
+        else:
+            view[:] = body
+            topic.log.append(entry)
+            self.loans.append((loan, view, entry, pub))
+
+    @precondition(lambda self: self.loans)
+    @rule(which=pick, commit=st.booleans())
+    def end_loan(self, which, commit):
+        loan, _, entry, _ = self.loans.pop(which % len(self.loans))
+        entry.state = COMMITTED if commit else ABANDONED
+        loan.__exit__(*((None, None, None) if commit else (KeyError, KeyError(), None)))

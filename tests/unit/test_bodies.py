@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Promise 2: any buffer object is a body; text is refused with a hint; the bus never decodes a body."""
+
+import array
+import ctypes
+import mmap
+
+import pytest
+
+RAW = bytes(range(48))
+
+
+def mapped(data: bytes) -> mmap.mmap:
+    area = mmap.mmap(-1, len(data))
+    area[:] = data
+    return area
+
+
+BUFFERS = {
+    "bytes": RAW,
+    "bytes subclass": type("Packet", (bytes,), {})(RAW),
+    "bytearray": bytearray(RAW),
+    "memoryview": memoryview(RAW),
+    "memoryview of doubles": memoryview(RAW).cast("d"),
+    "memoryview of two dimensions": memoryview(RAW).cast("B", (6, 8)),
+    "array": array.array("d", memoryview(RAW).cast("d")),
+    "ctypes": (ctypes.c_ubyte * 48)(*RAW),
+    "every second byte of a view": memoryview(bytes(b for byte in RAW for b in (byte, 255)))[::2],
+    "a view backwards": memoryview(RAW[::-1])[::-1],
+}
+
+
+@pytest.fixture
+def pair(bus):
+    return bus.publisher("t", capacity="64KiB"), bus.subscriber("t")
+
+
+@pytest.mark.parametrize("buffer", BUFFERS.values(), ids=BUFFERS)
+def test_any_buffer_object_is_accepted_as_a_body(pair, buffer):
+    pub, sub = pair
+    pub.send(buffer)
+    pub.send_many([buffer, buffer])
+    messages = sub.recv_many(9)
+    assert [m.body for m in messages] == [RAW] * 3
+    assert {type(m.body) for m in messages} == {bytes}
+
+
+def test_a_mapped_file_is_accepted_as_a_body(pair):
+    pub, sub = pair
+    with mapped(RAW) as area:
+        pub.send(area)
+    assert sub.recv(timeout=0).body == RAW
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_numpy_array_is_sent_as_its_elements_in_c_order(pair, order):
+    numpy = pytest.importorskip("numpy")
+    pub, sub = pair
+    values = numpy.arange(24, dtype="f4").reshape(2, 3, 4)
+    pub.send(numpy.array(values, order=order))
+    pub.send(values[:, 1:, ::2])
+    pub.send(numpy.float64(1.5))
+    assert sub.recv(timeout=0).body == values.tobytes()
+    assert sub.recv(timeout=0).body == values[:, 1:, ::2].tobytes()
+    assert sub.recv(timeout=0).body == numpy.float64(1.5).tobytes()
+
+
+@pytest.mark.parametrize("empty", [b"", bytearray(), memoryview(b""), array.array("d")], ids=type)
+def test_an_empty_body_is_a_message(pair, empty):
+    pub, sub = pair
+    pub.send(empty)
+    assert sub.recv(timeout=0).body == b""
+
+
+def test_text_is_refused_as_a_body_with_a_hint(pair):
+    pub, sub = pair
+    for send in (pub.send, lambda body: pub.send_many([body])):
+        with pytest.raises(TypeError, match="encode"):
+            send("text")
+    assert sub.recv(timeout=0) is None
+
+
+def test_a_single_body_is_refused_where_a_list_of_bodies_belongs(pair):
+    pub, sub = pair
+    for wrong in ("text", 5, None):
+        with pytest.raises(TypeError):
+            pub.send_many(wrong)
+    assert sub.recv(timeout=0) is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [5, None, 1.5, [1, 2], {"a": 1}, object()], ids=lambda value: type(value).__name__
+)
+def test_what_is_no_buffer_is_refused_and_nothing_is_sent(pair, wrong):
+    pub, sub = pair
+    with pytest.raises(TypeError, match="body"):
+        pub.send(wrong)
+    with pytest.raises(TypeError):
+        pub.send_many([wrong])
+    assert pub.send(b"next") == 0
+    assert sub.recv(timeout=0).body == b"next"
+
+
+def test_a_list_with_one_wrong_body_is_refused_as_a_whole(pair):
+    pub, sub = pair
+    with pytest.raises(TypeError):
+        pub.send_many([b"fine", "text"])
+    assert sub.recv(timeout=0) is None
+    assert pub.send(b"next") == 0
+
+
+def test_a_body_is_copied_when_it_is_sent(pair):
+    pub, sub = pair
+    body = bytearray(b"before")
+    pub.send(body)
+    body[:] = b"after!"
+    body.append(1)  # the buffer is not exported any longer
+    assert sub.recv(timeout=0).body == b"before"
+
+
+def test_a_body_that_is_no_text_arrives_as_it_is(pair):
+    pub, sub = pair
+    for body in (b"\xff\xfe\x00", b"\x00", b"\x80" * 100, "häß".encode("latin-1")):
+        pub.send(body)
+        assert sub.recv(timeout=0).body == body
+
+
+@pytest.mark.parametrize("name", ["", "imu.v1", "größe/ß🙂", "with\0nul", "é" * 127, "x" * 255])
+def test_sender_and_type_arrive_as_they_were_given(bus, name):
+    sub = bus.subscriber("t")
+    bus.publisher("t", sender=name, capacity="64KiB").send(b"x", type=name)
+    message = sub.recv(timeout=0)
+    assert (message.sender, message.type) == (name, name)
+    assert type(message.sender) is type(message.type) is str
+
+
+def test_each_buffer_is_released_after_sending(pair):
+    pub, _ = pair
+    body = bytearray(8)
+    pub.send_many([body, body])
+    with pytest.raises(TypeError):
+        pub.send_many([body, "text"])
+    body.extend(b"still resizable")
