@@ -41,7 +41,7 @@ def main() -> None:
         scope["bus"] = slipring.Bus(variables["bus_name"], root=variables["root"])
     try:
         exec(compile(script, "<child>", "exec"), scope)
-    except Exception:
+    except Exception:  # noqa: BLE001 - whatever the script raises is shown
         traceback.print_exc()  # unlike the interpreter's own report it shows the script's lines
         sys.exit(1)
 

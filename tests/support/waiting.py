@@ -66,7 +66,7 @@ class Call:
     def _run(self, fn, args, kwargs) -> None:
         try:
             self._outcome[:] = [fn(*args, **kwargs), None]
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised again by result()
             self._outcome[:] = [None, error]
 
     @property
