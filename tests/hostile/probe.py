@@ -3,6 +3,7 @@
 each time: through handles opened before the change, and through handles opened after it."""
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,21 +13,26 @@ from crash.board import Board
 from hostile.damage import TWISTS, WORD, Write, twist
 
 TRIAL = 300  # word of the board: the number of the trial under way
-NEAR = 1024  # bytes from the beginning in which every word gets every value
+NEAR = 512  # bytes from the beginning in which every word gets every value
+AROUND = 32  # bytes on either side of a word that show whether that part is in use
 SETTINGS = {"capacity": 4096, "slots": 16, "max_readers": 3, "max_writers": 3, "max_cursors": 2}
 FILES = ("t.ring", "t.readers")
 
 
-def trials(sizes: dict[str, int], every: bool) -> list[tuple[str, int, str]]:
-    """File, offset and twist. Beyond the header each word gets two twists, unless `every` is asked."""
-    chosen, names, turn = [], list(TWISTS), 0
-    for name, size in sizes.items():
-        for offset in range(0, size, WORD.size):
+def trials(contents: dict[str, bytes], every: bool) -> list[tuple[str, int, str]]:
+    """File, offset and twist. Beyond the header a word in use gets two twists in turn; of the words in the
+    zeros between and in the payload one in eight gets one; with `every` each word gets each."""
+    chosen, turn = [], itertools.cycle(TWISTS)
+    for name, data in contents.items():
+        payload = len(data) - (SETTINGS["capacity"] if name == "t.ring" else 0)
+        for offset in range(0, len(data), WORD.size):
+            in_use = offset < payload and any(data[max(0, offset - AROUND) : offset + AROUND])
             if every or offset < NEAR:
-                chosen += [(name, offset, twist_name) for twist_name in names]
-            else:
-                chosen += [(name, offset, names[(turn + i * 5) % len(names)]) for i in range(2)]
-                turn += 1
+                chosen += [(name, offset, twist_name) for twist_name in TWISTS]
+            elif in_use:
+                chosen += [(name, offset, next(turn)) for _ in range(2)]
+            elif offset % (8 * WORD.size) == 0:
+                chosen.append((name, offset, next(turn)))
     return chosen
 
 
@@ -59,7 +65,7 @@ def run(root: str, board_path: str, delivery: str, first: int, every: bool) -> N
         for name, data in contents.items():
             (original / name).write_bytes(data)
     contents = {name: (original / name).read_bytes() for name in FILES}
-    chosen = trials({name: len(data) for name, data in contents.items()}, every)
+    chosen = trials(contents, every)
     for number in range(first, len(chosen)):
         name, offset, twist_name = chosen[number]
         board.write(TRIAL, number)

@@ -91,8 +91,7 @@ class PublishingMachine(RuleBasedStateMachine):
         except slipring.TooLarge:
             assert entry.reserved > topic.capacity
         except slipring.Full:
-            assert not topic.fits(entry), "refused although there is room"
-            topic.refused(entry)
+            self._refused(topic, entry)
         else:
             assert topic.fits(entry), "accepted over something held"
             assert seq == expected
@@ -110,18 +109,20 @@ class PublishingMachine(RuleBasedStateMachine):
             assert any(entry.reserved > topic.capacity for entry in entries)
             return
         except slipring.Full:
-            last = None
-            full = True
+            last = self.bus.stats(topic.name)["tail"] - 1
+            refused = entries[last + 1 - topic.tail]
         else:
-            full = False
-        for entry in entries:
-            if not topic.fits(entry):
-                assert full, "accepted over something held"
-                topic.refused(entry)
-                return
+            refused = None
+            assert last == (topic.tail + len(entries) - 1 if entries else None)
+        for entry in entries[: (topic.tail - 1 if last is None else last) + 1 - topic.tail]:
+            assert topic.fits(entry), "accepted over something held"
             topic.log.append(entry)
-        assert not full
-        assert last == (topic.tail - 1 if entries else None)
+        if refused:
+            self._refused(topic, refused)
+
+    def _refused(self, topic: TopicModel, entry: Entry) -> None:
+        assert not topic.fits(entry, looked=False), "refused although there is room"
+        topic.refused(entry)
 
     @precondition(lambda self: self.pubs and len(self.loans) < 3)
     @rule(which=pick, size=sizes, kind=st.sampled_from(TYPES))
@@ -135,8 +136,7 @@ class PublishingMachine(RuleBasedStateMachine):
         except slipring.TooLarge:
             assert entry.reserved > topic.capacity
         except slipring.Full:
-            assert not topic.fits(entry), "refused although there is room"
-            topic.refused(entry)
+            self._refused(topic, entry)
         else:
             view[:] = body
             topic.log.append(entry)

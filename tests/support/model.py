@@ -53,18 +53,21 @@ class TopicModel:
         """Where reading from ``start`` has to stop: the first open loan, or the tail."""
         return next((seq for seq in range(start, self.tail) if self.log[seq].state == OPEN), self.tail)
 
-    def hold(self, views: bool = True) -> int:
-        """The lowest sequence that may not be reused; without views: that has to stay readable."""
+    def hold(self, views: bool = True, looked: bool = True) -> int:
+        """The lowest sequence that may not be reused; without views: that has to stay readable.
+
+        A reader that has only looked (wait) has passed some already, but need not have let go of them."""
         holds = [self.tail, self.limit(0)]
         if views:
             holds += [reader.viewed for reader in self.readers if reader.viewed is not None]
         if self.reliable:
             holds += list(self.cursors.values())
-            holds += [reader.position for reader in self.readers if reader.reliable and not reader.cursor]
+            readers = [reader for reader in self.readers if reader.reliable and not reader.cursor]
+            holds += [reader.position if looked else reader.passed for reader in readers]
         return min(holds)
 
-    def fits(self, entry: Entry) -> bool:
-        held = self.log[self.hold() :]
+    def fits(self, entry: Entry, looked: bool = True) -> bool:
+        held = self.log[self.hold(looked=looked) :]
         room = self.capacity - sum(other.reserved for other in held)
         return len(held) < self.slots - 1 and entry.reserved <= room
 
@@ -88,13 +91,14 @@ class ReaderModel:
     wants: object  # function of an Entry
     cursor: str | None
     position: int
+    passed: int = 0  # position when it last received
     viewed: int | None = None
     origin: int = 0  # the account is kept from here on …
     base: tuple[int, int, int] = (0, 0, 0)  # … where the counters stood so
     exact: bool = True
 
     def __post_init__(self) -> None:
-        self.origin = self.position
+        self.origin = self.passed = self.position
 
     def limit(self) -> int:
         """Where reading stops: conflating passes over open loans (they count once they have settled)."""
@@ -103,6 +107,12 @@ class ReaderModel:
     def wanted(self, start: int, end: int) -> list[int]:
         log = self.topic.log
         return [seq for seq in range(start, end) if log[seq].state == COMMITTED and self.wants(log[seq])]
+
+    def looked(self) -> None:
+        """It was asked whether it is ready, which may have shown that it was lapped."""
+        passed = self.passed
+        self.check([], complete=False)
+        self.passed = passed
 
     def check(self, messages: list[tuple[int, str, str, bytes]], complete: bool) -> None:
         """``messages`` were received; ``complete``: fewer than asked for, so nothing readable may be left."""
@@ -117,7 +127,7 @@ class ReaderModel:
             assert self.wants(entry)
             assert (entry.sender, entry.type, entry.body) == (sender, kind, body)
         self._check_what_is_missing(got, start, end)
-        self.position = end
+        self.position = self.passed = end
         self._check_account(end)
         if complete:
             left = self.wanted(end, limit)
@@ -132,7 +142,7 @@ class ReaderModel:
             assert missed[-1:] != newest or not missed or self.topic.may_be_lost(newest[0]), "not the newest"
         else:
             assert not missed or not self.reliable, f"{missed} were lost"
-            assert all(self.topic.may_be_lost(seq) for seq in missed), f"{missed} were lost too early"
+            assert all(self.topic.may_be_lost(seq) for seq in missed), f"{missed} were lost too early: {self}"
 
     def _check_account(self, end: int) -> None:
         counters = (self.sub.received, self.sub.lost, self.sub.filtered)
@@ -146,5 +156,5 @@ class ReaderModel:
         """After a seek the account begins anew; conflated loans still open would count in the old one."""
         if self.conflate and self.topic.limit(self.origin) < self.position:
             self.exact = False
-        self.position = self.origin = position
+        self.position = self.passed = self.origin = position
         self.base = (self.sub.received, self.sub.lost, self.sub.filtered)

@@ -168,13 +168,7 @@ class Bus:
         """The names of the topics that exist, sorted."""
         if self._closed:
             raise Closed("this bus is closed")
-        try:
-            names = os.listdir(self.path)
-        except FileNotFoundError:
-            return []  # nobody has made a topic yet
-        except OSError as error:
-            raise _system_error(error, self.path) from error
-        return sorted(match[1] for match in map(_RING_FILE.fullmatch, names) if match)
+        return sorted(match[1] for match in map(_RING_FILE.fullmatch, self._files()) if match)
 
     def stats(self, topic: str) -> dict[str, Any]:
         """Counters and tables of a topic, as they stand in shared memory."""
@@ -200,7 +194,15 @@ class Bus:
         """What the dead left behind, and damaged topics; with repair, cleared."""
         if self._closed:
             raise Closed("this bus is closed")
-        return doctor.examine(self.path, repair) if os.path.isdir(self.path) else []
+        return doctor.examine(self.path, self._files(), repair)
+
+    def _files(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self.path))
+        except FileNotFoundError:
+            return []  # nobody has made a topic yet
+        except OSError as error:
+            raise _system_error(error, self.path) from error
 
     # Handles
 

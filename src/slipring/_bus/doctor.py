@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
@@ -51,9 +50,8 @@ def _examine(path: str, topic: str, repair: bool) -> list[Finding]:
         return [_finding(topic, f"{type(error).__name__}: {error}", f"remove it: slipring rm {topic}")]
 
 
-def examine(path: str, repair: bool) -> list[Finding]:
+def examine(path: str, files: list[str], repair: bool) -> list[Finding]:
     """Findings of one bus directory, by topic."""
-    files = sorted(os.listdir(path))
     topics = sorted({match[1] for match in map(_TOPIC_FILE.fullmatch, files) if match})
     findings = [finding for topic in topics for finding in _examine(path, topic, repair)]
     strangers = [file for file in files if not _TOPIC_FILE.fullmatch(file)]
