@@ -84,11 +84,15 @@ struct walk {
     bool stale;
 };
 
+struct goal {
+    uint64_t seq, position; /* 0: not short of these */
+};
+
 static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint64_t from, uint64_t limit,
-                                uint64_t goal_seq, uint64_t goal_position) {
+                                struct goal goal) {
     struct walk w = {.to = from};
     while (w.to < limit && w.to - from < s->slot_count / 2) {
-        if (w.to >= goal_seq && (int64_t)(slr_start_of(s, w.to) - goal_position) >= 0) break;
+        if (w.to >= goal.seq && (int64_t)(slr_start_of(s, w.to) - goal.position) >= 0) break;
         struct slr_slot *slot = slr_slot_of(s, w.to);
         uint64_t word = slr_observe(&slot->word);
         bool gone;
@@ -146,15 +150,23 @@ static bool has_room(const struct slr_segment *s, const struct slr_need *need) {
     return slr_room(s, need->seq, need->start, need->size, freed, slr_start_of(s, freed));
 }
 
+/* How far oldest should go: a stride beyond what is needed of what is short, slots or payload, and no further for the
+ * other's sake. */
+static struct goal goal_of(const struct slr_segment *s, const struct slr_need *need) {
+    uint64_t freed = slr_observe(&s->ring->freed);
+    struct goal goal = {0, 0};
+    if (need->seq - freed >= s->slot_count - 1) goal.seq = need->seq + 2 - s->slot_count + s->slot_count / 16;
+    if (need->start + need->size - slr_start_of(s, freed) > s->capacity)
+        goal.position = need->start + need->size - s->capacity + s->capacity / 16;
+    return goal;
+}
+
 /* One round; SLIPRING_FULL if nothing moved. */
 static int reclaim_round(const struct slr_segment *s, uint32_t self, const struct slr_need *need, bool check_lives) {
     uint64_t oldest = slr_observe(&s->ring->oldest);
-    uint64_t least_seq = need->seq + 2 > s->slot_count ? need->seq + 2 - s->slot_count : 0;
-    uint64_t least_position = need->start + need->size - s->capacity; /* may be "negative" */
     uint64_t limit = need->seq;
     if (s->delivery == SLR_RELIABLE) limit = lowest_hold(s, true, check_lives, limit);
-    struct walk w = walk_settled(s, self, oldest, limit, least_seq + s->slot_count / 16,
-                                 least_position + s->capacity / 16);
+    struct walk w = walk_settled(s, self, oldest, limit, goal_of(s, need));
     if (!w.stale && w.to > oldest && record_walk(s, oldest, &w)) {
         SLR_POINT("reclaim.before_oldest");
         slr_swap_if(&s->ring->oldest, oldest, w.to);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Promise 19. The core sleeps in slices, which would hide a lost wake-up; this program is linked so that every futex
- * sleep has no time limit at all: one wake-up lost among the ping-pongs, and the watchdog ends it.
+ * sleep has no time limit at all. The sender sends at the very moment the reader falls asleep, give or take a
+ * microsecond, again and again: one wake-up lost, and the watchdog ends it.
  */
-#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 
 #include "harness.h"
@@ -25,42 +27,44 @@ long __wrap_syscall(long number, ...) {
 }
 
 static uint64_t rounds;
+static atomic_uint_fast64_t received;
 
-static void next(slipring_subscriber *sub) {
-    slipring_message m;
-    int code;
-    while ((code = slipring_subscriber_peek(sub, &m)) == SLIPRING_EMPTY)
-        CHECK_OK(slipring_wait(&sub, 1, NULL, 0, SLIPRING_FOREVER, 0));
-    CHECK_OK(code);
-    CHECK_OK(slipring_subscriber_accept(sub));
+static void *read_on(void *argument) {
+    slipring_subscriber *sub = argument;
+    for (uint64_t i = 0; i < rounds; i++) {
+        slipring_message m;
+        int code;
+        while ((code = slipring_subscriber_peek(sub, &m)) == SLIPRING_EMPTY)
+            CHECK_OK(slipring_wait(&sub, 1, NULL, 0, SLIPRING_FOREVER, 0));
+        CHECK_OK(code);
+        CHECK_OK(slipring_subscriber_accept(sub));
+        atomic_store(&received, i + 1);
+    }
+    return NULL;
 }
 
-static void *answer(void *argument) {
-    slipring_publisher *pong = argument;
-    slipring_subscriber *ping = subscriber("ping", SUBSCRIBING(.start = SLIPRING_START_OLDEST));
-    for (uint64_t i = 0; i < rounds; i++) {
-        next(ping);
-        CHECK_OK(slipring_publisher_send(pong, "", 0, "", 0, SLIPRING_FOREVER, NULL));
-    }
-    slipring_subscriber_close(ping);
-    return NULL;
+static void delay(unsigned turns) {
+    for (volatile unsigned i = 0; i < turns; i++) continue;
 }
 
 static void run(void) {
     pthread_t thread;
-    slipring_publisher *ping = publisher("ping", SETTINGS(.slots = 16, .capacity = 4096));
-    slipring_publisher *pong = publisher("pong", SETTINGS(.slots = 16, .capacity = 4096));
-    slipring_subscriber *sub = subscriber("pong", SUBSCRIBING(.start = SLIPRING_START_NEW));
-    rounds = scaled(20000);
-    pthread_create(&thread, NULL, answer, pong);
+    int writers = harness_argument("one") ? SLIPRING_WRITERS_ONE : SLIPRING_WRITERS_MANY;
+    slipring_publisher *pub = publisher("t", SETTINGS(.slots = 16, .capacity = 4096, .writers = writers));
+    slipring_subscriber *sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW));
+    rounds = scaled(150000);
+    pthread_create(&thread, NULL, read_on, sub);
+    uint64_t dice = 1;
     for (uint64_t i = 0; i < rounds; i++) {
-        send_text(ping, "");
-        next(sub);
+        send_text(pub, "");
+        for (unsigned spins = 0; atomic_load(&received) <= i; spins++)
+            if (spins > 1000) sched_yield();
+        dice = dice * 6364136223846793005u + 1442695040888963407u;
+        delay((unsigned)(dice >> 40) % 500);
     }
     pthread_join(thread, NULL);
     slipring_subscriber_close(sub);
-    slipring_publisher_close(ping);
-    slipring_publisher_close(pong);
+    slipring_publisher_close(pub);
 }
 
 int main(int argc, char **argv) { return harness_main(argc, argv, run); }
