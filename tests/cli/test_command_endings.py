@@ -84,7 +84,7 @@ def test_a_closed_stdout_ends_sub_quietly_at_the_next_message(cli, bus, reads, f
 
 
 def test_head_ends_a_pipeline_of_sub(cli):
-    cli.run("pub", "t", stdin=b"line\n" * 10_000)
+    cli.run("pub", "t", stdin=b"line\n" * 40_000)  # more than a pipe holds
     with subprocess.Popen(["head", "-n", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as head:
         subscriber = cli.start("sub", "t", "--start", "oldest", stdin=None, stdout=head.stdin)
         head.stdin.close()

@@ -68,8 +68,7 @@ SCRIPT = """
 def test_ctrl_c_interrupts_a_wait_and_the_handle_works_on(processes, name):
     child = processes.start(SCRIPT, name=name, wait=WAITS[name])
     child.expect("waiting")
-    if name != "without an entry":  # that one polls, as documented
-        child.wait_until_asleep()
+    child.wait_until_asleep()
     child.signal(signal.SIGINT)
     child.expect("interrupted")
     child.expect(([b"later"], b"later", b"later"))

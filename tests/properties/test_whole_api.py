@@ -2,6 +2,7 @@
 """The whole API in one process, in any order, against a plain Python model (support/model.py)."""
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import initialize, invariant, precondition, rule, run_state_machine_as_test
 
@@ -95,6 +96,13 @@ class WholeApi(PublishingMachine):
         reader.check(got, complete=len(got) < n or reader.conflate)
 
     @precondition(lambda self: self.free_readers())
+    @rule()
+    def drain(self):
+        for reader in self.free_readers():
+            reader.check([parts(message) for message in reader.sub.recv_many(10_000)], complete=True)
+            assert reader.sub.lag == reader.topic.tail - reader.position
+
+    @precondition(lambda self: self.free_readers())
     @rule(which=pick)
     def open_view(self, which):
         reader = self.free_readers()[which % len(self.free_readers())]
@@ -171,6 +179,22 @@ class WholeApi(PublishingMachine):
             assert left or reader.sub not in ready
             reader.looked()
 
+    @precondition(lambda self: self.age % 20 == 9)
+    @rule(which=pick)
+    def remove_a_topic(self, which):
+        topic = self.topics[which % len(self.topics)]
+        self._end_loans_and_views()
+        self.bus.remove(topic.name)
+        for pub in [pub for pub, its in self.pubs if its is topic]:
+            with pytest.raises(slipring.TopicGone):
+                pub.send(b"x")
+        for reader in topic.readers:
+            with pytest.raises(slipring.TopicGone):
+                reader.sub.recv(timeout=0)
+            reader.sub.close()
+        self.pubs = [(pub, its) for pub, its in self.pubs if its is not topic]
+        self._make(topic)
+
     @precondition(lambda self: self.age % 20 == 19)
     @rule()
     def reopen_the_bus(self):
@@ -195,6 +219,7 @@ class WholeApi(PublishingMachine):
             assert places == topic.cursors
 
 
+@pytest.mark.timeout(600)  # for shrinking, should it fail
 def test_the_whole_api_behaves_like_its_model(bus_root):
     WholeApi.root = bus_root
     run_state_machine_as_test(

@@ -12,10 +12,10 @@ from support.model import ABANDONED, COMMITTED, OPEN, Entry, ReaderModel, TopicM
 
 TYPES = ["", "a", "b.long"]
 SENDERS = ["", "ann", "bob"]
-TOPICS = [
-    {"name": "lossy", "capacity": 4096, "slots": 16, "delivery": "lossy"},
-    {"name": "wide", "capacity": 4096, "slots": 256, "delivery": "lossy"},
-    {"name": "reliable", "capacity": 8192, "slots": 16, "delivery": "reliable"},
+GEOMETRIES = [  # name, capacity, slots, reliable
+    ("lossy", 4096, 16, False),
+    ("wide", 4096, 256, False),
+    ("reliable", 8192, 16, True),
 ]
 sizes = st.one_of(st.integers(0, 40), st.integers(0, 40), st.integers(0, 4200))
 pick = st.integers(0, 1 << 20)
@@ -33,13 +33,9 @@ class PublishingMachine(RuleBasedStateMachine):
         super().__init__()
         self.name = f"b{next(numbers)}"
         self.bus = slipring.Bus(self.name, root=self.root)
-        self.topics = []
-        for geometry in TOPICS:
-            self.bus.create(geometry["name"], **{k: v for k, v in geometry.items() if k != "name"})
-            reliable = geometry["delivery"] == "reliable"
-            self.topics.append(
-                TopicModel(geometry["name"], geometry["capacity"], geometry["slots"], reliable)
-            )
+        self.topics = [TopicModel(*geometry) for geometry in GEOMETRIES]
+        for topic in self.topics:
+            self._make(topic)
         self.age = 0
         self.pubs: list = []  # (publisher, topic)
         self.loans: list = []  # (loan, view, entry, publisher)
@@ -50,11 +46,21 @@ class PublishingMachine(RuleBasedStateMachine):
         self.bus.close()
         shutil.rmtree(self.bus.path)
 
-    def _close_everything(self) -> None:
+    def _make(self, topic: TopicModel) -> None:
+        topic.__init__(topic.name, topic.capacity, topic.slots, topic.reliable)
+        delivery = "reliable" if topic.reliable else "lossy"
+        self.bus.create(
+            topic.name, capacity=topic.capacity, slots=topic.slots, delivery=delivery, exist_ok=False
+        )
+
+    def _end_loans_and_views(self) -> None:
         while self.loans:
             self.end_loan(0, commit=False)
         while self.views:
             self.end_view(0)
+
+    def _close_everything(self) -> None:
+        self._end_loans_and_views()
         for topic in self.topics:
             topic.readers.clear()
         self.pubs.clear()
