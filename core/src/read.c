@@ -195,11 +195,11 @@ static void moved_to(slipring_subscriber *sub, uint64_t position) {
  * overtaken is an answer: everything below it is gone too, and everything above was looked at. */
 static int peek_newest(slipring_subscriber *sub, slipring_message *out) {
     const struct slr_segment *s = sub->s;
+    uint64_t oldest = slr_observe(&s->ring->oldest); /* before tail, which only grows: so it cannot be beyond it */
     uint64_t newest = slr_observe(&s->ring->tail), word;
     if (look_at_word(s, newest, &word) == FOUND) newest++; /* READY before one writer's tail */
     if ((int64_t)(newest - sub->position) <= 0) return SLIPRING_EMPTY;
     uint64_t lowest = newest - sub->position > s->slot_count ? newest - s->slot_count : sub->position;
-    uint64_t oldest = slr_observe(&s->ring->oldest);
     if ((int64_t)(oldest - newest) > 1) return damaged("oldest is beyond tail");
     if (!sub->safe && lowest < oldest) lowest = oldest;
     uint64_t next = newest; /* where to look from next time: not past a claim that may yet be committed */

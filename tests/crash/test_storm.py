@@ -214,12 +214,14 @@ def test_the_paused_see_exact_losses_on_a_lossy_topic(storm_over):
             publisher("lending", ["loan"], mortal=False),
             reader("witness", "recv", mortal=False, start="oldest"),
             reader("holding", "view", mortal=False, start="oldest"),
+            reader("newest", "recv", mortal=False, start="oldest", conflate=True),
         ]
 
     settings = {"seconds": 4.0, "during": Storm.pause_for, "delivery": "lossy", **SMALL_RING}
     for audit, stats, kills in storm_over(parts, **settings):
         check_all(audit, stats, kills)
         assert stats["abandoned"] == audit.aborted, "a paused publisher's message was given up"
+        audit.account_is_exact("newest", stats)
         for name in ("witness", "holding"):
             audit.account_is_exact(name, stats)
             audit.gaps_are_counted(name)

@@ -181,6 +181,12 @@ static void take_over_cursor(void) {
     CHECK_OK(slipring_cursor_drop(bus, "t", "v"));
 }
 
+/* The next to attach leaves nothing of the dead in the tables, and none of their claims open. */
+static void attach_clears_up(void) {
+    slipring_publisher_close(publisher("t", NULL));
+    no_dead_entries("t");
+}
+
 static void new_ones_join(const struct role *role) {
     slipring_publisher *heir = role->writers == SLIPRING_WRITERS_ONE ? pub : publisher("t", NULL);
     slipring_subscriber *sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW));
@@ -221,6 +227,8 @@ void world_judge(const struct role *role) {
         all_gone();
         return;
     }
+    static unsigned judged;
+    if (judged++ % 2) attach_clears_up(); /* else the live ones must get along by themselves */
     if (safe) read_all(safe, &by_safe);
     if (strstr(role->name, "cursor")) take_over_cursor();
     if (!pub) pub = publisher("t", NULL);
