@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from support.processes import Processes
 from support.waiting import Call
 
 os.environ["SLIPRING_ROOT"] = str(leaks.DEFAULT_ROOT)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice would be handed down to the tested programs
 
 
 def pytest_configure(config) -> None:

@@ -244,10 +244,12 @@ int slipring_topic_remove(const char *bus, const char *topic) {
     int code = slipring_check_name("topic", topic);
     if (!code) code = take_turn(bus, topic, &directory);
     if (code) return code;
-    /* A damaged topic cannot be opened, but can be removed. */
+    /* A damaged topic cannot be opened, but can be removed; one that we may not write, not by us, even if its directory
+     * would let us. */
     struct slr_segment *segment = NULL;
-    bool opened = slr_segment_open(bus, topic, SLR_PUBLISH, &segment) == SLIPRING_OK;
-    code = unlink_topic(directory, topic);
+    code = slr_segment_open(bus, topic, SLR_PUBLISH, &segment);
+    bool opened = code == SLIPRING_OK;
+    if (code != SLIPRING_DENIED) code = unlink_topic(directory, topic);
     if (opened) {
         if (code == SLIPRING_OK) {
             slr_publish(&segment->ring->removed, 1);

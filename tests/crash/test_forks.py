@@ -19,10 +19,13 @@ def test_forked_child_does_not_prolong_its_parents_life(bus, is_free, processes,
         sub = bus.subscriber("t")
         loan = pub.loan(8)
         loan.__enter__()
+        ready, up = os.pipe()
         pid = fork()
         if pid == 0:
+            os.write(up, b"!")             # the child runs: what fork() does in it is done
             while True:
                 signal.pause()
+        os.read(ready, 1)
         say(pid)
         hear()
         """

@@ -115,6 +115,7 @@ def test_group_reads_what_it_may_not_publish(team_root, processes, delivery):
     bob.expect(b"for the team")
     attempts = start_as(processes, BOB, ATTEMPTS).hear()
     assert attempts["publisher"] == "Denied"
+    assert attempts["remove"] == "Denied"
     assert attempts["subscriber"] == "done"
     assert attempts["stats"] == "done"
     ann.say(b"undisturbed")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise 14: exec releases participation; a forked child gets ForkedHandle and prolongs nobody's life."""
 
+import os
+import signal
+
 import pytest
 
 import slipring
@@ -9,7 +12,7 @@ from support.waiting import eventually
 SMALL = {"capacity": 4096, "slots": 16}
 
 HANDLES = """
-    import os
+    import os, signal
     small = {"capacity": 4096, "slots": 16}
     pub = bus.publisher("t", sender="p", writers="one", delivery="reliable", **small)
     sub = bus.subscriber("t")
@@ -121,19 +124,18 @@ LINGER = {
     "os.fork": """
     if os.fork() == 0:
         say("child", os.getpid())
-        hear()
-        os._exit(0)
+        signal.pause()
     """,
     "multiprocessing": """
     import multiprocessing
     def linger():
         say("child", os.getpid())
-        hear()
+        signal.pause()
     multiprocessing.get_context("fork").Process(target=linger).start()
     """,
     "subprocess that keeps descriptors": """
     import subprocess, sys
-    code = "import os, sys; print(('child', os.getpid()), flush=True); sys.stdin.readline()"
+    code = "import os, signal; print(('child', os.getpid()), flush=True); signal.pause()"
     subprocess.Popen([sys.executable, "-c", code], close_fds=False)
     """,
 }
@@ -145,7 +147,6 @@ def test_a_child_does_not_prolong_the_life_of_its_killed_parent(bus, processes, 
         HANDLES
         + LINGER[how]
         + """
-    import signal
     signal.pause()
     """
     )
@@ -159,7 +160,7 @@ def test_a_child_does_not_prolong_the_life_of_its_killed_parent(bus, processes, 
         pub.send_many([b"x"] * 100, timeout=0)
     bus.subscriber("c", cursor="place").close()
     assert bus.stats("t")["publishers"] == []
-    parent.say("end")
+    os.kill(pid, signal.SIGKILL)
     eventually(lambda: gone(pid), "the end of the orphan")
 
 

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "endless_sleeps.h"
 #include "world.h"
 
 static slipring_publisher *pub;           /* lives through it all; NULL where only one writer may be */
@@ -62,6 +63,7 @@ static void sleep_and_read(void *unused) {
     char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
     (void)unused;
     slipring_subscriber *sub = subscriber("t", SUBSCRIBING(.lossy = ASK_LOSSY));
+    endless_sleeps = true; /* only a wake-up ends them, and one killed waker must not silence the others */
     atomic_store(sleeper_ready, 1);
     for (;;) {
         int code = slipring_subscriber_recv(sub, m.body, sizeof m.body, &m.head, meta, SLIPRING_FOREVER);
@@ -187,6 +189,12 @@ static void attach_clears_up(void) {
     no_dead_entries("t");
 }
 
+static void sweep_clears_up(void) {
+    uint32_t swept;
+    CHECK_OK(slipring_topic_sweep(bus, "t", &swept));
+    no_dead_entries("t");
+}
+
 static void new_ones_join(const struct role *role) {
     slipring_publisher *heir = role->writers == SLIPRING_WRITERS_ONE ? pub : publisher("t", NULL);
     slipring_subscriber *sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW));
@@ -228,7 +236,11 @@ void world_judge(const struct role *role) {
         return;
     }
     static unsigned judged;
-    if (judged++ % 2) attach_clears_up(); /* else the live ones must get along by themselves */
+    switch (judged++ % 3) {
+        case 0: attach_clears_up(); break;
+        case 1: sweep_clears_up(); break;
+        default: break; /* the live ones must get along by themselves */
+    }
     if (safe) read_all(safe, &by_safe);
     if (strstr(role->name, "cursor")) take_over_cursor();
     if (!pub) pub = publisher("t", NULL);

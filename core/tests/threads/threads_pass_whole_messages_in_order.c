@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Invariants 1, 2, 3 and 5 under load, with roles as threads over one mapping, so that sanitizers see everything.
- * Arguments: lossy|reliable, one|many writers, copy|hold; "odd": sizes that wrap everywhere, in a narrow ring.
+ * Arguments: lossy|reliable, one|many writers, copy|hold|copy cursors; "odd": sizes that wrap everywhere, in a narrow ring.
  *
  * Every 8-byte word of a body follows from its stamp {writer, number}. On a reliable topic writers fill loans and readers
  * read in place by ordinary accesses: a missing release or acquire is a data race for TSAN. On a lossy topic readers copy
@@ -18,7 +18,7 @@
 #define HELD 4
 #define MOST_WORDS 40
 
-static bool reliable, hold, odd;
+static bool reliable, hold, odd, cursors;
 static unsigned writers;
 static uint64_t each; /* messages per writer */
 static atomic_uint_fast64_t committed, writers_done;
@@ -116,6 +116,7 @@ static bool read_copied(struct reader *r) {
     CHECK_OK(code);
     check(copy, m.size);
     in_order(r, m.seq, copy[0]);
+    if (cursors && r->turn++ % 8 == 0) CHECK_OK(slipring_subscriber_commit(r->sub, m.seq + 1));
     return true;
 }
 
@@ -141,6 +142,7 @@ static void run(void) {
     reliable = harness_argument("reliable");
     hold = harness_argument("hold");
     odd = harness_argument("odd");
+    cursors = harness_argument("cursors");
     bool one = harness_argument("one");
     writers = one ? 1 : MOST_WRITERS;
     each = scaled(40000) / writers;
@@ -149,7 +151,8 @@ static void run(void) {
         .slots = odd ? 64 : 1024, .capacity = odd ? 4096 : 65536, .delivery = reliable, .writers = one};
     for (unsigned w = 0; w < writers; w++) pubs[w] = publisher("t", &how);
     for (int i = 0; i < READERS; i++) {
-        readers[i] = (struct reader){.sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW)), .last_seq = UINT64_MAX};
+        const char *cursor = cursors ? &"a\0b\0c"[2 * i] : NULL;
+        readers[i] = (struct reader){.sub = subscriber("t", SUBSCRIBING(.cursor = cursor)), .last_seq = UINT64_MAX};
         pthread_create(&threads[i], NULL, read_all, &readers[i]);
     }
     for (uintptr_t w = 0; w < writers; w++) pthread_create(&threads[READERS + w], NULL, write_all, (void *)w);

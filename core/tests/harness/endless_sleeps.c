@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The core sleeps in slices, which would hide a lost wake-up. In programs linked with this file and -Wl,--wrap=syscall, once
+ * endless_sleeps is set, a futex sleep has no time limit: a wake-up that does not come is a test that does not end.
+ */
+#include "endless_sleeps.h"
+
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+bool endless_sleeps;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+/* Every system call the core makes by number is a futex call of at most six arguments. */
+long __wrap_syscall(long number, ...) {
+    va_list list;
+    uintptr_t a[6];
+    va_start(list, number);
+    for (int i = 0; i < 6; i++) a[i] = va_arg(list, uintptr_t);
+    va_end(list);
+    if (endless_sleeps && number == SYS_futex && ((int)a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) a[3] = 0;
+    return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
