@@ -308,17 +308,24 @@ static int sleep_for_space(slipring_publisher *pub, int64_t until) {
     return slr_sleep(space, value, until) == EINTR ? SLIPRING_INTERRUPTED : SLIPRING_OK;
 }
 
-/* Readers wake us when they have made room worth waking for. Their deaths, and the odd wake-up they skip to stay
- * fast, are covered by sleeping in slices. */
+/* A stride: taking room message by message as a reader makes it would pass its line to and fro for each. */
+static bool worth_going_on(const slipring_publisher *pub) {
+    const struct slr_segment *s = pub->s;
+    uint64_t bytes = s->capacity / 16;
+    return slr_readers_passed(s, s->slot_count / 16, bytes > pub->refused_size ? bytes : pub->refused_size);
+}
+
+/* Spins until a stride is free, then takes whatever there is, else sleeps. Readers wake us when they have made room
+ * worth waking for. Their deaths, and the odd wake-up they skip to stay fast, are covered by sleeping in slices. */
 int slipring_publisher_wait_space(slipring_publisher *pub, int64_t deadline_ns) {
     int64_t begun = slr_clock_monotonic_ns();
-    do {
+    do
         for (int i = 0; i < 64; i++) slr_pause();
-        if (room_appeared(pub)) {
-            pub->slice_ns = SHORTEST_SLICE_NS;
-            return SLIPRING_OK;
-        }
-    } while (slr_clock_monotonic_ns() - begun < SLR_SPIN_NS);
+    while (!worth_going_on(pub) && slr_clock_monotonic_ns() - begun < SLR_SPIN_NS);
+    if (room_appeared(pub)) {
+        pub->slice_ns = SHORTEST_SLICE_NS;
+        return SLIPRING_OK;
+    }
     int64_t until = slr_clock_monotonic_ns() + pub->slice_ns;
     if (begun >= deadline_ns) return SLIPRING_TIMEOUT;
     if (pub->slice_ns < LONGEST_SLICE_NS) pub->slice_ns *= 2;

@@ -150,6 +150,11 @@ static bool has_room(const struct slr_segment *s, const struct slr_need *need) {
     return slr_room(s, need->seq, need->start, need->size, freed, slr_start_of(s, freed));
 }
 
+bool slr_readers_passed(const struct slr_segment *s, uint64_t slots, uint64_t bytes) {
+    uint64_t tail = slr_observe(&s->ring->tail), hold = lowest_hold(s, false, false, tail);
+    return tail - hold + slots < s->slot_count && slr_start_of(s, tail) - slr_start_of(s, hold) + bytes <= s->capacity;
+}
+
 /* How far oldest should go: a stride beyond what is needed of what is short, slots or payload, and no further for the
  * other's sake. */
 static struct goal goal_of(const struct slr_segment *s, const struct slr_need *need) {

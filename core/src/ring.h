@@ -61,6 +61,8 @@ struct slr_need {
 
 /* Makes room for need: OK (look again), FULL (somebody alive is in the way) or CORRUPT. */
 int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_need *need);
+/* Whether readers have passed enough for that much, as far as one look tells; changes nothing. */
+bool slr_readers_passed(const struct slr_segment *s, uint64_t slots, uint64_t bytes);
 /* Frees a reader entry whose owner is dead: true if it was. */
 bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state);
 
