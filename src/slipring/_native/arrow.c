@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pool.h"
+
 #define COLUMNS 6
 #define SLACK 16 /* bytes beyond the used ones that may be written */
 #define MOST_BYTES (INT64_C(1) << 30) /* offsets are 32 bits wide */
@@ -51,9 +53,9 @@ struct batch {
 
 static inline bool reserve(struct bytes_column *c, int64_t more) {
     if (c->used + more + SLACK <= c->room) return true;
-    int64_t room = c->room ? c->room : 4096;
+    int64_t room = c->room ? c->room : 4000; /* just below a power of two, as the pool likes it */
     while (room < c->used + more + SLACK) room *= 2;
-    char *data = realloc(c->data, (size_t)room);
+    char *data = pool_grow(c->data, (size_t)c->used, (size_t)room);
     if (!data) return false;
     c->data = data;
     c->room = room;
@@ -114,7 +116,7 @@ static bool take(void *context, const slipring_message *m) {
 }
 
 static bool start_column(struct bytes_column *c, int64_t limit) {
-    c->ends = malloc((size_t)(limit + 1) * sizeof *c->ends);
+    c->ends = pool_take((size_t)(limit + 1) * sizeof *c->ends);
     if (!c->ends || !reserve(c, 1)) return false;
     c->ends[0] = 0;
     return true;
@@ -123,19 +125,19 @@ static bool start_column(struct bytes_column *c, int64_t limit) {
 static bool batch_start(struct batch *b, int64_t limit) {
     memset(b, 0, sizeof *b);
     b->limit = limit;
-    b->offsets = malloc((size_t)(limit ? limit : 1) * sizeof *b->offsets);
-    b->times = malloc((size_t)(limit ? limit : 1) * sizeof *b->times);
+    b->offsets = pool_take((size_t)(limit ? limit : 1) * sizeof *b->offsets);
+    b->times = pool_take((size_t)(limit ? limit : 1) * sizeof *b->times);
     return b->offsets && b->times && start_column(&b->topic, limit) && start_column(&b->sender, limit) &&
            start_column(&b->type, limit) && start_column(&b->value, limit);
 }
 
 static void batch_free(struct batch *b) {
-    free(b->offsets);
-    free(b->times);
+    pool_give(b->offsets);
+    pool_give(b->times);
     struct bytes_column *columns[4] = {&b->topic, &b->sender, &b->type, &b->value};
     for (int i = 0; i < 4; i++) {
-        free(columns[i]->ends);
-        free(columns[i]->data);
+        pool_give(columns[i]->ends);
+        pool_give(columns[i]->data);
     }
 }
 
@@ -169,7 +171,7 @@ static void release_array(struct ArrowArray *array) {
         free(child);
     }
     free(array->children);
-    for (int64_t i = 0; i < array->n_buffers; i++) free((void *)(uintptr_t)array->buffers[i]);
+    for (int64_t i = 0; i < array->n_buffers; i++) pool_give((void *)(uintptr_t)array->buffers[i]);
     free(array->buffers);
     array->release = NULL;
 }
