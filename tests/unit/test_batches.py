@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many messages in one call: send_many, recv_many, recv_batch; recv_into a buffer used again and again."""
 
+import queue
 import time
 
 import pytest
@@ -107,6 +108,51 @@ def test_a_batch_owns_its_contents(pair):
     pub.send_many([b"overwritten"] * 5000)
     sub.close()
     assert batch.column("value").to_pylist() == bodies
+
+
+def test_what_is_kept_of_a_batch_never_changes(bus):
+    """Whole batches, single columns and slices of them are kept while hundreds of others come and go."""
+    pub, sub = bus.publisher("kept", sender="p", capacity="4MiB"), bus.subscriber("kept")
+    kept = []
+    for turn in range(300):
+        bodies = [b"%d:%d|" % (turn, number) * (turn % 7 + 1) for number in range(1 + turn * 37 % 500)]
+        pub.send_many(bodies, type=str(turn))
+        batch = sub.recv_batch()
+        assert batch.column("value").to_pylist() == bodies
+        if turn % 4 == 0:
+            kept.append((batch, bodies))
+        elif turn % 4 == 1:
+            kept.append((batch.column("value"), bodies))
+        elif turn % 4 == 2:
+            kept.append((batch.column("value").slice(len(bodies) // 2), bodies[len(bodies) // 2 :]))
+        kept = kept[-60:]
+    sub.close()
+    bus.close()
+    for what, bodies in kept:
+        column = what.column("value") if isinstance(what, pa.RecordBatch) else what
+        assert column.to_pylist() == bodies
+
+
+def test_batches_may_be_dropped_in_other_threads(pair, background):
+    pub, sub = pair
+    made = queue.SimpleQueue()
+
+    def drop() -> int:
+        rows = 0
+        while (batch := made.get()) is not None:
+            rows += sum(body == b"%05d" % offset for body, offset in rows_of(batch))
+        return rows
+
+    def rows_of(batch):
+        return zip(batch.column("value").to_pylist(), batch.column("offset").to_pylist(), strict=True)
+
+    dropping = [background(drop) for _ in range(2)]
+    for turn in range(400):
+        pub.send_many([b"%05d" % (turn * 50 + number) for number in range(50)])
+        made.put(sub.recv_batch())
+    for _ in dropping:
+        made.put(None)
+    assert sum(call.result() for call in dropping) == 400 * 50
 
 
 def test_batches_of_a_lapped_filtering_reader_balance(bus, pair):

@@ -98,6 +98,17 @@ def test_a_start_that_means_nothing_is_refused_by_name(bus, pub, start):
         bus.subscriber("t", start=start)
 
 
+def test_a_sequence_not_yet_published_is_refused_by_name(bus, pub):
+    pub.send_many([b"x"] * 3)
+    with pytest.raises(slipring.BadArgument, match="start"):
+        bus.subscriber("t", start=4)
+    sub = bus.subscriber("t", start=3)
+    with pytest.raises(slipring.BadArgument):
+        sub.seek(4)
+    pub.send(b"y")
+    assert seqs(sub) == [3]
+
+
 @pytest.mark.parametrize("start", [1.5, None, [1]])
 def test_a_start_of_a_wrong_type_is_refused(bus, pub, start):
     with pytest.raises((TypeError, slipring.BadArgument), match="start"):
