@@ -43,7 +43,7 @@ int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq) {
     struct slr_gap gap;
     if (start == SLIPRING_START_SEQ && start_seq > tail)
         return slr_fault(SLIPRING_BAD_ARGUMENT, "start",
-                         "sequence %" PRIu64 " has not been published yet: the next one is %" PRIu64, start_seq, tail);
+                         "start=%" PRIu64 " has not been published yet: the next sequence is %" PRIu64, start_seq, tail);
     /* What is said of oldest here may be outdated the next moment, for a lossy reader; reading finds out and counts. */
     if (tail - oldest > s->slot_count) oldest = tail - s->slot_count;
     if (start == SLIPRING_START_OLDEST) position = oldest;
