@@ -12,7 +12,7 @@
  * Subscribe from C, publish in Python (the topic must exist by then):
  *
  *     ./hello subscribe /dev/shm/slipring-$(id -u)/robot greetings 1
- *     python -c 'import slipring; slipring.Bus("robot").publisher("greetings", sender="python").send(b"hi", type="text")'
+ *     python -c 'import slipring; slipring.Bus("robot").publisher("greetings", sender="me").send(b"hi", type="text")'
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,7 +23,8 @@ static void run(void) {
     slipring_publisher *a = publisher("t", SETTINGS(.slots = 16, .capacity = 4096)), *b = publisher("t", NULL);
     slipring_text yes = {"yes", 3};
     slipring_filter filter = {.types = &yes, .type_count = 1, .only_types = true};
-    slipring_subscriber *sub = subscriber("t", SUBSCRIBING(.filter = &filter, .conflate = harness_argument("conflate")));
+    bool conflate = harness_argument("conflate");
+    slipring_subscriber *sub = subscriber("t", SUBSCRIBING(.filter = &filter, .conflate = conflate));
     pthread_t threads[2];
     pthread_create(&threads[0], NULL, write_on, a);
     pthread_create(&threads[1], NULL, write_on, b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 3: behind by any number of laps, exact multiples included, a reader gets the loss and then every message that
- * is still there; it is never shown "empty".
+ * Promise 3: behind by any number of laps, exact multiples included, a reader gets the loss and then every message
+ * that is still there; it is never shown "empty".
  */
 #include <string.h>
 

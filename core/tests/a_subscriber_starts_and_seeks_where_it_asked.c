@@ -47,10 +47,10 @@ static void everywhere(void) {
     at(SLIPRING_START_OLDEST, 0, info.oldest, 0);
     for (uint64_t seq = info.oldest; seq <= info.tail; seq++) at(SLIPRING_START_SEQ, seq, seq, 0);
     for (uint64_t seq = 0; seq < info.oldest; seq += 3) at(SLIPRING_START_SEQ, seq, info.oldest, info.oldest - seq);
-    for (int more = 1; more < 3; more++)
-        CHECK_CODE(slipring_subscriber_open(
-                       bus, "t", SUBSCRIBING(.start = SLIPRING_START_SEQ, .start_seq = info.tail + (uint64_t)more), &sub),
-                   SLIPRING_BAD_ARGUMENT);
+    for (uint64_t seq = info.tail + 1; seq < info.tail + 3; seq++) {
+        const slipring_subscribing *how = SUBSCRIBING(.start = SLIPRING_START_SEQ, .start_seq = seq);
+        CHECK_CODE(slipring_subscriber_open(bus, "t", how, &sub), SLIPRING_BAD_ARGUMENT);
+    }
 }
 
 /* Seeking refused: the subscriber stays where it was. */

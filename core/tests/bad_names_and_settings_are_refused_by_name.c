@@ -14,7 +14,7 @@ static void bad_topic(const char *name) {
     CHECK_CODE(try_publisher(name, "", NULL, &pub), SLIPRING_BAD_ARGUMENT);
     CHECK(strcmp(slipring_last_error()->argument, "topic") == 0);
     CHECK_CODE(slipring_topic_create(bus, name, SETTINGS(.slots = 16), true), SLIPRING_BAD_ARGUMENT);
-    CHECK_CODE(slipring_subscriber_open(bus, name, SUBSCRIBING(.start = SLIPRING_START_NEW), &sub), SLIPRING_BAD_ARGUMENT);
+    CHECK_CODE(slipring_subscriber_open(bus, name, SUBSCRIBING(.conflate = true), &sub), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(slipring_looker_open(bus, name, &look), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(slipring_topic_remove(bus, name), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(slipring_topic_sweep(bus, name, &swept), SLIPRING_BAD_ARGUMENT);
@@ -60,7 +60,8 @@ static void run(void) {
     memset(name, 'n', sizeof name);
     name[SLIPRING_MAX_NAME + 1] = 0;
     bad_topic(name);
-    static const char *const bad[] = {"", ".", "..", "../t", "a/b", "/t", ".hidden", "-t", "a b", "a\n", "t\xc3\xa4", "a*"};
+    static const char *const bad[] = {"",        ".",  "..",  "../t", "a/b",        "/t",
+                                      ".hidden", "-t", "a b", "a\n",  "t\xc3\xa4", "a*"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) bad_topic(bad[i]);
     bad_setting((slipring_settings){.capacity = UINT64_MAX}, "capacity");
     bad_setting((slipring_settings){.capacity = (UINT64_C(1) << 40) + 1}, "capacity");

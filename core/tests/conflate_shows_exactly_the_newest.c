@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 5: whatever was sent since the last look, one message: the newest that passes. The rest is filtered, exactly.
+ * Promise 5: whatever was sent since the last look, one message: the newest that passes. The rest is filtered,
+ * exactly.
  */
 #include <string.h>
 

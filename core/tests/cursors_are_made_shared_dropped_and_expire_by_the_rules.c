@@ -51,7 +51,7 @@ static void fill(slipring_publisher *pub) {
     CHECK_EQ(slipring_last_error()->code, SLIPRING_FULL);
 }
 
-/* Expired: it holds nothing any more and begins afresh. Attended: it never expires, however long ago its last commit. */
+/* Expired: it holds nothing and begins afresh. Attended: it never expires, however long ago its last commit. */
 static void expiry(slipring_publisher *pub) {
     CHECK_OK(open_code("brief", 30000000));
     fill(pub);
@@ -84,8 +84,8 @@ static void run(void) {
     slipring_subscriber *sub;
     CHECK_CODE(slipring_subscriber_open(bus, "t", SUBSCRIBING(.cursor = "x", .lossy = ASK_LOSSY), &sub),
                SLIPRING_BAD_ARGUMENT);
-    CHECK_CODE(slipring_subscriber_open(bus, "t", SUBSCRIBING(.cursor = "x", .start = SLIPRING_START_SEQ, .start_seq = 1 << 20),
-                                        &sub), SLIPRING_BAD_ARGUMENT);
+    const slipring_subscribing *how = SUBSCRIBING(.cursor = "x", .start = SLIPRING_START_SEQ, .start_seq = 1 << 20);
+    CHECK_CODE(slipring_subscriber_open(bus, "t", how, &sub), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(slipring_cursor_drop(bus, "t", "x"), SLIPRING_NOT_FOUND); /* the failed opening made none */
 }
 

@@ -53,7 +53,8 @@ static void run(void) {
         with((slipring_filter){.only_types = true}),
         with((slipring_filter){.ignore_types = b, .ignore_type_count = 1}),
         with((slipring_filter){.ignore_senders = ann, .ignore_sender_count = 1}),
-        with((slipring_filter){.only_types = true, .types = one, .type_count = 1, .ignore_senders = bob, .ignore_sender_count = 2}),
+        with((slipring_filter){
+            .only_types = true, .types = one, .type_count = 1, .ignore_senders = bob, .ignore_sender_count = 2}),
         with((slipring_filter){.ignore_own = true, .own_entry = entry, .own_since = since}),
         with((slipring_filter){.types = one, .type_count = 1}), /* only_types not set */
     };

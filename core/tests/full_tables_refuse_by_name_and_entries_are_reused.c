@@ -14,7 +14,8 @@ static int open_writer(const char *topic) {
 }
 
 static void one_writer(void) {
-    slipring_publisher *pub = publisher("one", SETTINGS(.slots = 16, .capacity = 4096, .writers = SLIPRING_WRITERS_ONE));
+    slipring_settings how = {.slots = 16, .capacity = 4096, .writers = SLIPRING_WRITERS_ONE};
+    slipring_publisher *pub = publisher("one", &how);
     slipring_subscriber *sub = subscriber("one", SUBSCRIBING(.start = SLIPRING_START_NEW));
     CHECK_CODE(open_writer("one"), SLIPRING_BUSY);
     CHECK(strcmp(slipring_last_error()->argument, "writers") == 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Promise 19. Sleeps are endless here; the sender sends at the very moment the reader falls asleep, give or take a
- * microsecond, again and again: one wake-up lost, and the watchdog ends it. Bodies are large, so that the word that makes a
- * message readable stands in the processor's store buffer for long: without the fence behind it, it would still stand there
- * when the sender looks for sleepers.
+ * microsecond, again and again: one wake-up lost, and the watchdog ends it. Bodies are large, so that the word that
+ * makes a message readable stands in the processor's store buffer for long: without the fence behind it, it would
+ * still stand there when the sender looks for sleepers.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,9 +17,15 @@
 static uint64_t rounds;
 static atomic_uint_fast64_t received;
 
+static void delay(uint64_t *dice) {
+    *dice = *dice * 6364136223846793005u + 1442695040888963407u;
+    for (volatile unsigned i = (unsigned)(*dice >> 40) % 1500; i > 0; i--) continue;
+}
+
 static void *read_on(void *argument) {
     slipring_subscriber *sub = argument;
     static char body[SIZE];
+    uint64_t dice = 2;
     for (uint64_t i = 0; i < rounds; i++) {
         slipring_message m;
         int code;
@@ -29,12 +35,9 @@ static void *read_on(void *argument) {
         slipring_copy(body, m.body, SIZE);
         CHECK_OK(slipring_subscriber_accept(sub));
         atomic_store(&received, i + 1);
+        delay(&dice);
     }
     return NULL;
-}
-
-static void delay(unsigned turns) {
-    for (volatile unsigned i = 0; i < turns; i++) continue;
 }
 
 static void run(void) {
@@ -51,8 +54,7 @@ static void run(void) {
         CHECK_OK(slipring_publisher_send(pub, body, SIZE, "", 0, SLIPRING_NOW, NULL));
         for (unsigned spins = 0; atomic_load(&received) <= i; spins++)
             if (spins > 1000) sched_yield();
-        dice = dice * 6364136223846793005u + 1442695040888963407u;
-        delay((unsigned)(dice >> 40) % 500);
+        delay(&dice);
     }
     pthread_join(thread, NULL);
     slipring_subscriber_close(sub);

@@ -37,11 +37,13 @@ static void map(struct area *area, const char *suffix) {
 
 /* Behind the header's fixed fields; mostly where the algorithm looks: counters, slots, tables, not payload. */
 static void harm(void) {
-    static const uint64_t extremes[] = {0, 1, 2, 3, 7, UINT64_MAX, UINT64_MAX - 1, INT64_MAX, UINT64_C(1) << 63, 0xffff, 0x10000};
+    static const uint64_t extremes[] = {
+        0, 1, 2, 3, 7, UINT64_MAX, UINT64_MAX - 1, INT64_MAX, UINT64_C(1) << 63, 0xffff, 0x10000};
     struct area *area = &areas[dice(3) == 0];
     size_t limit = area == &areas[0] ? area->count - 4096 / 8 : area->count;
     uint64_t *word = &area->words[dice(4) ? 24 + dice(limit - 24) : 24 + dice(40)];
-    uint64_t value = dice(2) ? extremes[dice(sizeof extremes / 8)] : dice(2) ? *word + dice(64) - 32 : *word ^ UINT64_C(1) << dice(64);
+    uint64_t nearby = dice(2) ? *word + dice(64) - 32 : *word ^ UINT64_C(1) << dice(64);
+    uint64_t value = dice(2) ? extremes[dice(sizeof extremes / 8)] : nearby;
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
@@ -100,7 +102,8 @@ static void look_around(void) {
 static void one_topic(int delivery, int writers) {
     slipring_publisher *pub, *late = NULL;
     slipring_subscriber *subs[4] = {0};
-    const slipring_settings how = {.slots = 16, .capacity = 4096, .delivery = delivery, .writers = writers, .max_readers = 4};
+    const slipring_settings how = {
+        .slots = 16, .capacity = 4096, .delivery = delivery, .writers = writers, .max_readers = 4};
     CHECK_OK(try_publisher("t", "me", &how, &pub));
     map(&areas[0], "ring");
     map(&areas[1], "readers");

@@ -86,12 +86,13 @@ static uint64_t committed(uint64_t from, uint64_t to) {
 
 static void check_counts(const struct reader *r) {
     slipring_counts c = counts(r->sub);
-    uint64_t got = c.received - r->before.received, lost = c.lost - r->before.lost, filtered = c.filtered - r->before.filtered;
+    uint64_t got = c.received - r->before.received, lost = c.lost - r->before.lost;
+    uint64_t filtered = c.filtered - r->before.filtered;
     uint64_t expected = committed(r->start, c.position);
     if (got + lost + filtered != expected)
         FAIL("reader %d: received %llu + lost %llu + filtered %llu is not %llu, from %llu to %llu", (int)(r - readers),
-             (unsigned long long)got, (unsigned long long)lost, (unsigned long long)filtered, (unsigned long long)expected,
-             (unsigned long long)r->start, (unsigned long long)c.position);
+             (unsigned long long)got, (unsigned long long)lost, (unsigned long long)filtered,
+             (unsigned long long)expected, (unsigned long long)r->start, (unsigned long long)c.position);
     if (c.reliable) CHECK_EQ(lost, 0);
 }
 
@@ -149,7 +150,8 @@ static void step(void) {
 static void run(void) {
     int delivery = harness_argument("reliable") ? SLIPRING_RELIABLE : SLIPRING_LOSSY;
     state = harness_argument("reliable") ? 42 : 4711;
-    for (int i = 0; i < 2; i++) pubs[i] = publisher("t", SETTINGS(.slots = SLOTS, .capacity = 4096, .delivery = delivery));
+    slipring_settings how = {.slots = SLOTS, .capacity = 4096, .delivery = delivery};
+    for (int i = 0; i < 2; i++) pubs[i] = publisher("t", &how);
     for (int i = 0; i < LOANS; i++) loan_owner[i] = -1;
     open_readers();
     uint64_t steps = scaled(60000);

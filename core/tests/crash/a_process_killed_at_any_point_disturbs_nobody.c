@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 9 and invariants 2, 3, 4, 8: every role is killed at every crash point it passes, at several of the times it
- * passes it. Fails, too, if a point named in the sources is passed by no role.
+ * Promise 9 and invariants 2, 3, 4, 8: every role is killed at every crash point it passes, at several of the times
+ * it passes it. Fails, too, if a point named in the sources is passed by no role.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 9, "while recovering another": a first process is killed at each point of each role; a second one comes, finds
- * what it left, and is killed at one of its own points; then the survivors are judged as ever. For each first death a few
- * second ones are tried ($SLIPRING_TEST_SCALE times 2), going round so that together they cover all.
+ * Promise 9, "while recovering another": a first process is killed at each point of each role; a second one comes,
+ * finds what it left, and is killed at one of its own points; then the survivors are judged as ever. For each first
+ * death a few second ones are tried ($SLIPRING_TEST_SCALE times 2), going round so that together they cover all.
  */
 #include <string.h>
 
@@ -29,8 +29,8 @@ static void kill_both(const struct role *role, const char *first, const struct r
     fprintf(stderr, "%s, killed at %s; the next one %s, killed at %s\n", role->name, first, second->name, point);
     world_begin(role);
     bool killed = victim_run(role, 1, first, 1);
-    if (killed && role->before != BEFORE_NOTHING && !file_exists("t", "ring")) killed = false; /* removed: nothing to recover */
-    else killed = victim_run(second, 2, point, 1) && killed;
+    bool removed = role->before != BEFORE_NOTHING && !file_exists("t", "ring"); /* nothing to recover */
+    killed = !removed && victim_run(second, 2, point, 1) && killed;
     world_judge(role);
     states += killed;
     lived += !killed;

@@ -202,7 +202,8 @@ static void remove_topic(void) { CHECK_OK(slipring_topic_remove(bus, "t")); }
 #define ONE SLIPRING_WRITERS_ONE
 #define ON_ALL(name, before, act) \
     {name " (lossy, many writers)", LOSSY, MANY, before, act}, {name " (lossy, one writer)", LOSSY, ONE, before, act}, \
-    {name " (reliable, many writers)", RELIABLE, MANY, before, act}, {name " (reliable, one writer)", RELIABLE, ONE, before, act}
+    {name " (reliable, many writers)", RELIABLE, MANY, before, act}, \
+    {name " (reliable, one writer)", RELIABLE, ONE, before, act}
 
 const struct role roles[] = {
     {"create", LOSSY, MANY, BEFORE_NOTHING, create},

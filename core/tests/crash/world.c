@@ -164,7 +164,7 @@ static void all_gone(void) {
     do code = slipring_wait(&copier, 1, NULL, 0, SLIPRING_FOREVER, 0);
     while (code == SLIPRING_OK);
     CHECK_CODE(code, SLIPRING_TOPIC_GONE);
-    child_join(sleeper);
+    child_kill(sleeper); /* its endless sleep does not end by itself, as an ordinary one's slice does */
     slipring_subscriber_close(copier);
     if (safe) slipring_subscriber_close(safe);
     slipring_publisher_close(pub);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The core sleeps in slices, which would hide a lost wake-up. In programs linked with this file and -Wl,--wrap=syscall, once
- * endless_sleeps is set, a futex sleep has no time limit: a wake-up that does not come is a test that does not end.
+ * The core sleeps in slices, which would hide a lost wake-up. In programs linked with this file and
+ * -Wl,--wrap=syscall, once endless_sleeps is set, a futex sleep has no time limit: a wake-up that does not come is a
+ * test that does not end.
  */
 #include "endless_sleeps.h"
 

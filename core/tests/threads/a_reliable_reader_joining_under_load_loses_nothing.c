@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Invariant 3 from the first moment: readers join a reliable topic at its oldest message or by a cursor while two writers
- * run round a small ring, read on for a while without a gap, by ordinary accesses in place, and leave. Roles are threads
- * over one mapping of the topic, for TSAN.
+ * Invariant 3 from the first moment: readers join a reliable topic at its oldest message or by a cursor while two
+ * writers run round a small ring, read on for a while without a gap, by ordinary accesses in place, and leave. Roles
+ * are threads over one mapping of the topic, for TSAN.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every handle maps its topic by itself, so threads of one process would touch the same memory at different addresses and
- * a sanitizer could not relate them. Programs linked with this file (and -Wl,--wrap=mmap,--wrap=munmap, also mmap64) map a
- * topic once, writable, and hand the same addresses to every handle. One topic at a time; a publisher opens it first.
+ * Every handle maps its topic by itself, so threads of one process would touch the same memory at different addresses
+ * and a sanitizer could not relate them. Programs linked with this file (and -Wl,--wrap=mmap,--wrap=munmap, also
+ * mmap64) map a topic once, writable, and hand the same addresses to every handle. One topic at a time; a publisher
+ * opens it first.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -35,7 +36,8 @@ static struct region *find(ino_t file, size_t size) {
 
 static struct region *around(const uint8_t *address) {
     for (int i = 0; i < REGIONS; i++)
-        if (regions[i].users && address >= regions[i].base && address < regions[i].base + regions[i].size) return &regions[i];
+        if (regions[i].users && address >= regions[i].base && address < regions[i].base + regions[i].size)
+            return &regions[i];
     return NULL;
 }
 
