@@ -127,6 +127,16 @@ def test_a_subscriber_that_was_there_before_the_topic_gets_everything(bus, start
     assert (sub.received, sub.lost) == (3, 0)
 
 
+@pytest.mark.parametrize("start", ["new", "last", "oldest", 0])
+def test_a_subscriber_that_was_there_before_the_topic_is_told_what_it_missed(bus, start):
+    sub = bus.subscriber("later", start=start)
+    bus.publisher("later", **SMALL).send_many([b"x"] * 100)
+    got = seqs(sub)
+    assert got == list(range(got[0], 100))
+    assert sub.lost == got[0]
+    assert sub.received + sub.lost == 100
+
+
 def test_a_subscriber_before_the_topic_is_woken_by_the_first_message(bus, background):
     sub = bus.subscriber("later")
     waiting = background(sub.recv)

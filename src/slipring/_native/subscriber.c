@@ -66,10 +66,10 @@ static int attach(Subscriber *self, bool topic_is_new) {
         filter.ignore_own = true;
         filter.own_since = since;
     }
-    /* All its messages are newer than this subscription. */
-    bool everything = topic_is_new && (start == SLIPRING_START_NEW || start == SLIPRING_START_LAST);
-    how.start = everything ? SLIPRING_START_OLDEST : start;
-    how.start_seq = start_seq;
+    /* All messages of a new topic are newer than this subscription: from 0 on, what is gone already counts as lost. */
+    bool everything = topic_is_new && start != SLIPRING_START_SEQ;
+    how.start = everything ? SLIPRING_START_SEQ : start;
+    how.start_seq = everything ? 0 : start_seq;
     how.conflate = conflate != 0;
     how.expires_ns = expires_ns;
     how.filter = &filter;
