@@ -8,7 +8,11 @@ bodies    message bodies that say who made them and whether they are whole
 actors    the publishers and subscribers of a storm
 storm     starts them, kills them at random instants, watches the survivors go on
 audit     reads the journals afterwards and accounts for every message
+starters  processes that open and close things for ever, to be killed while they do
+steps     kills a process after a number of machine instructions
+rings     the smallest ring, what fills it, and a process that holds a claim on it
 
-A storm runs for SLIPRING_STORM_SECONDS in all (default 40), shared out between its scenarios;
-SLIPRING_STORM_SEED repeats the random choices of a run (not its timing).
+A storm runs for SLIPRING_STORM_SECONDS in all (default 40), shared out between its scenarios, and
+SLIPRING_STORM_SEED repeats the random choices of a run (not its timing). SLIPRING_STEP_TRIALS processes die at
+single instructions (default 150).
 """

@@ -2,7 +2,7 @@
 """Killed at any instruction of any call: the others go on, the tables are clean after the next attach, every
 message is there whole or not at all (promise 9, invariants 4 and 8). One topic of each kind lives through it.
 
-SLIPRING_STEP_TRIALS processes are killed in all (default 240).
+SLIPRING_STEP_TRIALS processes are killed in all (default 150).
 """
 
 import os
@@ -16,7 +16,7 @@ from crash import bodies, steps
 from crash.fleet import Fleet
 from crash.rings import RING
 
-TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "240"))
+TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "150"))
 KINDS = [("reliable", "many"), ("reliable", "one"), ("lossy", "many")]
 INSTRUCTIONS = {"loan": 5000, "abort": 5000, "view": 3000, "recv_many": 3000}
 MOST_SYSTEM_CALLS = 60

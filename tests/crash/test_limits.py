@@ -6,6 +6,8 @@ import pytest
 import slipring
 from support.waiting import eventually
 
+pytestmark = pytest.mark.timeout(600)
+
 
 def idle(processes, opening: str):
     child = processes.start(f"handle = {opening}\nsay('there')\nhear()")

@@ -9,9 +9,10 @@ import pytest
 import slipring
 from crash.board import Board
 from crash.fleet import Fleet
+from crash.storm import SECONDS
 from support.waiting import eventually
 
-KILLS = 400
+KILLS = max(400, round(10 * SECONDS))
 PUBLISHER, SUBSCRIBER = 0, 1
 
 
@@ -32,6 +33,7 @@ def subscribe(root: str, board_path: str) -> None:
         board.beat(SUBSCRIBER)
 
 
+@pytest.mark.timeout(600 + KILLS)
 @pytest.mark.parametrize("first", ["publisher first", "subscriber first"])
 def test_publisher_and_subscriber_killed_hundreds_of_times_affect_only_themselves(bus_root, tmp_path, first):
     board = Board(tmp_path / "board")

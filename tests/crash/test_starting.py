@@ -12,6 +12,8 @@ from crash.board import Board
 from crash.fleet import Fleet
 from support.waiting import eventually
 
+pytestmark = pytest.mark.timeout(600)
+
 LONGEST_S = 0.004
 
 

@@ -10,6 +10,8 @@ from crash.audit import Audit
 from crash.fleet import Fleet
 from crash.storm import EPOCH_S, SECONDS, Part, Storm
 
+pytestmark = pytest.mark.timeout(600 + 2 * SECONDS)  # a watchdog
+
 SCENARIOS = 5
 SMALL_RING = {"capacity": "64KiB", "slots": 256}
 ALL_WAYS = ["send", "send", "send_many", "loan"]
