@@ -126,6 +126,9 @@ void slipring_publisher_close(slipring_publisher *pub); /* aborts open claims */
 
 int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t size, const char *type,
                             size_t type_size, int64_t deadline_ns, uint64_t *seq);
+/* For what passes messages on (bridges, replays): another's name, and the time it sent; time_ns 0: now. */
+int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
+                               const char *sender, size_t sender_size, int64_t time_ns, int64_t deadline_ns, uint64_t *seq);
 /* Whether a body of that size and type could ever be sent: OK, TOO_LARGE, BAD_ARGUMENT and so on. */
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size);
 /* Never waits; sends a prefix of the bodies, tells how many, and says why it stopped (SLIPRING_OK: all). */

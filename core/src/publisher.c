@@ -29,10 +29,11 @@ struct slipring_publisher {
     struct slr_ticker ticker;
     int64_t next_file_check_ns, slice_ns;
     _Atomic uint64_t interrupted;
-    /* The block stored behind a body: type, then sender. Rebuilt when the type changes. */
+    /* The block stored behind a body: type, then sender. Rebuilt when one of them changes. */
     uint8_t type_size, sender_size;
     uint8_t meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER];
-    uint8_t sender[SLIPRING_MAX_SENDER];
+    uint8_t own_sender_size;
+    uint8_t own_sender[SLIPRING_MAX_SENDER];
 };
 
 static void own_entry(struct slr_segment *s, uint32_t entry, const char *sender, size_t sender_size) {
@@ -73,27 +74,31 @@ static int attach(slipring_publisher *pub, const char *topic, const char *sender
     }
     SLR_POINT("attach.locked");
     slr_claimer_start(&pub->claimer, s, entry);
-    own_entry(s, entry, sender, pub->sender_size);
+    own_entry(s, entry, sender, pub->own_sender_size);
     SLR_POINT("attach.owned");
     pub->self = &s->writer[entry];
     pub->since_seq = slr_observe(&s->ring->tail);
     return SLIPRING_OK;
 }
 
+static int check_sender(size_t sender_size) {
+    if (sender_size <= SLIPRING_MAX_SENDER) return SLIPRING_OK;
+    return slr_fault(SLIPRING_BAD_ARGUMENT, "sender", "sender has %zu bytes, at most %d", sender_size, SLIPRING_MAX_SENDER);
+}
+
 int slipring_publisher_open(const char *bus, const char *topic, const char *sender, size_t sender_size,
                             const slipring_settings *settings, slipring_publisher **out) {
-    if (sender_size > SLIPRING_MAX_SENDER)
-        return slr_fault(SLIPRING_BAD_ARGUMENT, "sender", "sender has %zu bytes, at most %d", sender_size,
-                         SLIPRING_MAX_SENDER);
+    int code = check_sender(sender_size);
+    if (code) return code;
     slipring_publisher *pub = calloc(1, sizeof *pub);
     if (!pub) return slr_fault_errno("cannot open a publisher");
-    int code = slr_segment_open_or_create(bus, topic, settings, &pub->s);
+    code = slr_segment_open_or_create(bus, topic, settings, &pub->s);
     if (code) {
         free(pub);
         return code;
     }
-    pub->sender_size = (uint8_t)sender_size;
-    memcpy(pub->sender, sender, sender_size);
+    pub->sender_size = pub->own_sender_size = (uint8_t)sender_size;
+    memcpy(pub->own_sender, sender, sender_size);
     memcpy(pub->meta, sender, sender_size);
     pub->slice_ns = SHORTEST_SLICE_NS;
     code = attach(pub, topic, sender);
@@ -127,11 +132,23 @@ void slipring_publisher_close(slipring_publisher *pub) {
     free(pub);
 }
 
-static void use_type(slipring_publisher *pub, const char *type, size_t type_size) {
-    if (type_size == pub->type_size && memcmp(pub->meta, type, type_size) == 0) return;
-    memcpy(pub->meta, type, type_size);
-    memcpy(pub->meta + type_size, pub->sender, pub->sender_size);
-    pub->type_size = (uint8_t)type_size;
+struct texts {
+    const void *type, *sender;
+    size_t type_size, sender_size;
+};
+
+static struct texts own_texts(const slipring_publisher *pub, const char *type, size_t type_size) {
+    return (struct texts){.type = type, .type_size = type_size, .sender = pub->own_sender, .sender_size = pub->own_sender_size};
+}
+
+static void use_texts(slipring_publisher *pub, const struct texts *t) {
+    if (t->type_size == pub->type_size && t->sender_size == pub->sender_size && memcmp(pub->meta, t->type, t->type_size) == 0 &&
+        memcmp(pub->meta + t->type_size, t->sender, t->sender_size) == 0)
+        return;
+    memcpy(pub->meta, t->type, t->type_size);
+    memcpy(pub->meta + t->type_size, t->sender, t->sender_size);
+    pub->type_size = (uint8_t)t->type_size;
+    pub->sender_size = (uint8_t)t->sender_size;
 }
 
 static size_t meta_size(const slipring_publisher *pub) { return (size_t)pub->type_size + pub->sender_size; }
@@ -141,11 +158,11 @@ static int check_type(size_t type_size) {
     return slr_fault(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes, at most %d", type_size, SLIPRING_MAX_TYPE);
 }
 
-static int begin(slipring_publisher *pub, const char *type, size_t type_size) {
+static int begin(slipring_publisher *pub, const struct texts *texts) {
     if (slr_peek(&pub->interrupted)) return slr_fault(SLIPRING_CLOSED, "", "the publisher is closed");
     int code = slr_segment_check(pub->s);
-    if (!code) code = check_type(type_size);
-    if (!code) use_type(pub, type, type_size);
+    if (!code) code = check_type(texts->type_size);
+    if (!code) use_texts(pub, texts);
     return code;
 }
 
@@ -160,7 +177,8 @@ static int check_size(const slipring_publisher *pub, size_t size, uint64_t *rese
 
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size) {
     uint64_t reserved;
-    int code = begin(pub, type, type_size);
+    struct texts texts = own_texts(pub, type, type_size);
+    int code = begin(pub, &texts);
     return code ? code : check_size(pub, size, &reserved);
 }
 
@@ -206,35 +224,51 @@ static int send_one(slipring_publisher *pub, const void *body, size_t size, uint
     return SLIPRING_OK;
 }
 
-static int try_send(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
+/* time_ns 0: now */
+static int try_send(slipring_publisher *pub, const void *body, size_t size, const struct texts *texts, int64_t time_ns,
                     uint64_t *seq) {
     uint64_t reserved = 0;
     int64_t now = slr_ticker_now_ns(&pub->ticker);
-    int code = begin(pub, type, type_size);
+    int code = begin(pub, texts);
     if (!code) code = check_size(pub, size, &reserved);
     if (!code) code = check_file(pub, now);
-    if (!code) code = send_one(pub, body, size, reserved, now, seq);
+    if (!code) code = send_one(pub, body, size, reserved, time_ns ? time_ns : now, seq);
     if (!code) wake_readers(pub);
     return code;
+}
+
+static int send_until(slipring_publisher *pub, const void *body, size_t size, const struct texts *texts, int64_t time_ns,
+                      int64_t deadline_ns, uint64_t *seq) {
+    for (;;) {
+        int code = try_send(pub, body, size, texts, time_ns, seq);
+        if (code != SLIPRING_FULL || deadline_ns == SLIPRING_NOW) return code;
+        code = slipring_publisher_wait_space(pub, deadline_ns);
+        if (code == SLIPRING_TIMEOUT) return try_send(pub, body, size, texts, time_ns, seq);
+        if (code) return code;
+    }
 }
 
 int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
                             int64_t deadline_ns, uint64_t *seq) {
     uint64_t ignored;
-    for (;;) {
-        int code = try_send(pub, body, size, type, type_size, seq ? seq : &ignored);
-        if (code != SLIPRING_FULL || deadline_ns == SLIPRING_NOW) return code;
-        code = slipring_publisher_wait_space(pub, deadline_ns);
-        if (code == SLIPRING_TIMEOUT) return try_send(pub, body, size, type, type_size, seq ? seq : &ignored);
-        if (code) return code;
-    }
+    struct texts texts = own_texts(pub, type, type_size);
+    return send_until(pub, body, size, &texts, 0, deadline_ns, seq ? seq : &ignored);
+}
+
+int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
+                               const char *sender, size_t sender_size, int64_t time_ns, int64_t deadline_ns, uint64_t *seq) {
+    uint64_t ignored;
+    struct texts texts = {.type = type, .type_size = type_size, .sender = sender, .sender_size = sender_size};
+    int code = check_sender(sender_size);
+    return code ? code : send_until(pub, body, size, &texts, time_ns, deadline_ns, seq ? seq : &ignored);
 }
 
 int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_body *bodies, size_t count,
                                      const char *type, size_t type_size, size_t *sent, uint64_t *last_seq) {
     uint64_t reserved = 0;
     int64_t now = slr_ticker_now_ns(&pub->ticker);
-    int code = begin(pub, type, type_size);
+    struct texts texts = own_texts(pub, type, type_size);
+    int code = begin(pub, &texts);
     if (!code) code = check_file(pub, now);
     size_t done = 0;
     for (; !code && done < count; done++) {
@@ -250,7 +284,8 @@ int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_bod
 static int try_loan(slipring_publisher *pub, size_t size, const char *type, size_t type_size, slipring_claim *out) {
     struct slr_claimed claim;
     uint64_t reserved = 0;
-    int code = begin(pub, type, type_size);
+    struct texts texts = own_texts(pub, type, type_size);
+    int code = begin(pub, &texts);
     if (!code) code = check_size(pub, size, &reserved);
     if (!code) code = check_file(pub, slr_ticker_now_ns(&pub->ticker));
     if (!code) code = try_claim(pub, reserved, true, &claim);

@@ -102,38 +102,74 @@ static bool default_timeout(Publisher *self, PyObject *given, struct timeout *ou
     return true;
 }
 
-static int try_send(Publisher *self, const struct body *body, const char *type, Py_ssize_t type_size, uint64_t *seq) {
-    if (body->size < LARGE_COPY)
-        return slipring_publisher_send(self->pub, body->data, (size_t)body->size, type, (size_t)type_size, SLIPRING_NOW, seq);
+struct sending {
+    struct body body;
+    const char *type, *sender; /* sender NULL: our own */
+    Py_ssize_t type_size, sender_size;
+    int64_t time_ns; /* 0: now */
+};
+
+static int core_send(Publisher *self, const struct sending *m, uint64_t *seq) {
+    size_t size = (size_t)m->body.size, type_size = (size_t)m->type_size;
+    if (!m->sender) return slipring_publisher_send(self->pub, m->body.data, size, m->type, type_size, SLIPRING_NOW, seq);
+    return slipring_publisher_send_as(self->pub, m->body.data, size, m->type, type_size, m->sender, (size_t)m->sender_size,
+                                      m->time_ns, SLIPRING_NOW, seq);
+}
+
+static int try_send(Publisher *self, const struct sending *m, uint64_t *seq) {
+    if (m->body.size < LARGE_COPY) return core_send(self, m, seq);
     PyThreadState *state = handle_release_gil(&self->handle);
-    int code =
-        slipring_publisher_send(self->pub, body->data, (size_t)body->size, type, (size_t)type_size, SLIPRING_NOW, seq);
+    int code = core_send(self, m, seq);
     handle_retake_gil(&self->handle, state);
     return code;
+}
+
+/* The publisher is entered and the body taken. */
+static void send_until(Publisher *self, const struct sending *m, struct timeout *timeout, uint64_t *seq) {
+    int code, again = 1;
+    do {
+        code = try_send(self, m, seq);
+        if (code != SLIPRING_FULL || timeout->never_waits) break;
+        again = wait_for_space(self, timeout);
+    } while (again > 0);
+    if (code && again >= 0) raise_code(code);
 }
 
 static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const char *const names[] = {"body", "type", "timeout"};
     Publisher *self = (Publisher *)object;
     PyObject *given[3] = {NULL, NULL, NULL};
-    const char *type;
-    Py_ssize_t type_size;
-    struct body body;
+    struct sending m;
     struct timeout timeout;
     uint64_t seq = 0;
     if (!arguments_parse("send", names, 3, 1, args, nargs, kwnames, given)) return NULL;
     if (!publisher_enter(self)) return NULL;
-    int code = SLIPRING_OK, again = 1;
-    bool ready = text_get(given[1], "type", &type, &type_size) && default_timeout(self, given[2], &timeout) &&
-                 body_get(given[0], &body);
-    if (ready) {
-        while (again > 0) {
-            code = try_send(self, &body, type, type_size, &seq);
-            if (code != SLIPRING_FULL || timeout.never_waits) break;
-            again = wait_for_space(self, &timeout);
-        }
-        body_release(&body);
-        if (code && again >= 0) raise_code(code);
+    m.sender = NULL;
+    if (text_get(given[1], "type", &m.type, &m.type_size) && default_timeout(self, given[2], &timeout) &&
+        body_get(given[0], &m.body)) {
+        send_until(self, &m, &timeout, &seq);
+        body_release(&m.body);
+    }
+    publisher_leave(self);
+    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(seq);
+}
+
+/* _send_as(body, type, sender, time_ns, timeout): pass on another's message. */
+static PyObject *publisher_send_as(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"body", "type", "sender", "time_ns", "timeout"};
+    Publisher *self = (Publisher *)object;
+    PyObject *given[5] = {NULL, NULL, NULL, NULL, NULL};
+    struct sending m;
+    struct timeout timeout;
+    uint64_t seq = 0;
+    if (!arguments_parse("_send_as", names, 5, 4, args, nargs, kwnames, given)) return NULL;
+    m.time_ns = PyLong_AsLongLong(given[3]);
+    if (m.time_ns == -1 && PyErr_Occurred()) return NULL;
+    if (!publisher_enter(self)) return NULL;
+    if (text_get(given[1], "type", &m.type, &m.type_size) && text_get(given[2], "sender", &m.sender, &m.sender_size) &&
+        default_timeout(self, given[4], &timeout) && body_get(given[0], &m.body)) {
+        send_until(self, &m, &timeout, &seq);
+        body_release(&m.body);
     }
     publisher_leave(self);
     return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(seq);
@@ -299,6 +335,7 @@ static PyMethodDef publisher_methods[] = {
      "send($self, /, body, type='', timeout=<by delivery>)\n--\n\nSend one message; its sequence."},
     {"send_many", FASTCALL(publisher_send_many),
      "send_many($self, /, bodies, type='', timeout=<by delivery>)\n--\n\nSend many; the last one's sequence."},
+    {"_send_as", FASTCALL(publisher_send_as), NULL},
     {"loan", FASTCALL(publisher_loan),
      "loan($self, /, size, type='', timeout=<by delivery>)\n--\n\nA context manager: memory of the ring to fill in place."},
     {"close", publisher_close, METH_NOARGS, "Detach. Waiting sends end with Closed; open loans are aborted."},
