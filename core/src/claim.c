@@ -69,40 +69,59 @@ void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint3
     c->freed_start = slr_start_of(s, c->freed);
 }
 
+/* While tail is i neither slot i-1 nor slot freed-1 can have been claimed anew: so, with tail looked at last, freed and
+ * where it begins belong together. Kept: freed only grows, what was free stays so for us until we use it. */
+static bool refresh_freed(struct slr_claimer *c, uint64_t i) {
+    const struct slr_segment *s = c->s;
+    uint64_t freed = slr_observe(&s->ring->freed), start = slr_start_of(s, freed);
+    if (slr_observe(&s->ring->tail) != i) return false;
+    c->freed = freed;
+    c->freed_start = start;
+    return true;
+}
+
+/* Sequence i is unclaimed if the word is swapped; so what was read of slot i-1 before is right then, too. */
+static bool reserve(struct slr_claimer *c, uint64_t i, struct slr_slot *slot, uint64_t word, uint64_t start, uint64_t size) {
+    const struct slr_segment *s = c->s;
+    /* Release: helpers who see this want also see the tail of our claim before it. */
+    slr_publish(&s->writer[c->entry].want, size);
+    SLR_POINT("claim.announced");
+    if (!slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) return false;
+    SLR_POINT("claim.reserved");
+    slr_fence_before_overwrite(); /* the slot's fields, too, may be being read for its last lap */
+    slr_poke(&slot->end, start + size); /* the same value any helper stores */
+    SLR_POINT("claim.before_tail");
+    slr_swap_if(&s->ring->tail, i, i + 1);
+    SLR_POINT("claim.done");
+    return true;
+}
+
 static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
     for (int attempt = 0; attempt < MANY_ATTEMPTS; attempt++) {
-        uint64_t i = slr_observe(&s->ring->tail);
+        uint64_t i = slr_observe(&s->ring->tail), lap = slr_lap(s, i);
         struct slr_slot *slot = slr_slot_of(s, i);
-        uint64_t word = slr_observe(&slot->word);
+        uint64_t word = slr_observe(&slot->word), start = slr_start_of(s, i);
         int code = SLIPRING_OK;
-        if (slr_word_lap(word) == slr_lap(s, i)) {
-            code = help(s, i, slot, word);
+        if (slr_word_lap(word) != lap - 1) {
+            if (slr_word_lap(word) == lap)
+                code = help(s, i, slot, word);
+            else if (slr_observe(&s->ring->tail) == i)
+                code = damaged("a slot carries another lap");
             if (code) return code;
             continue;
         }
-        struct slr_need need = {.seq = i, .start = slr_start_of(s, i), .size = size};
-        uint64_t freed = slr_observe(&s->ring->freed);
-        uint64_t freed_start = slr_start_of(s, freed);
-        /* While tail is i neither slot i-1 nor slot freed-1 can have been claimed anew: both starts are right. */
-        if (slr_observe(&s->ring->tail) != i) continue;
-        if (slr_word_lap(word) != slr_lap(s, i) - 1) return damaged("a slot carries another lap");
-        if (!slr_room(s, i, need.start, size, freed, freed_start)) {
-            code = slr_reclaim(s, c->entry, &need);
-            if (code) return code;
-            continue;
+        if (!slr_room(s, i, start, size, c->freed, c->freed_start)) {
+            if (!refresh_freed(c, i)) continue;
+            if (!slr_room(s, i, start, size, c->freed, c->freed_start)) {
+                struct slr_need need = {.seq = i, .start = start, .size = size};
+                code = slr_reclaim(s, c->entry, &need);
+                if (code) return code;
+                continue;
+            }
         }
-        /* Release: helpers who see this want also see the tail of our claim before it. */
-        slr_publish(&s->writer[c->entry].want, size);
-        SLR_POINT("claim.announced");
-        if (!slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) continue;
-        SLR_POINT("claim.reserved");
-        slr_fence_before_overwrite(); /* the slot's fields, too, may be being read for its last lap */
-        slr_poke(&slot->end, need.start + size); /* the same value any helper stores */
-        SLR_POINT("claim.before_tail");
-        slr_swap_if(&s->ring->tail, i, i + 1);
-        SLR_POINT("claim.done");
-        *out = (struct slr_claimed){.seq = i, .start = need.start};
+        if (!reserve(c, i, slot, word, start, size)) continue;
+        *out = (struct slr_claimed){.seq = i, .start = start};
         return SLIPRING_OK;
     }
     return damaged("no sequence can be claimed");

@@ -4,7 +4,8 @@
 
 #include "ring.h"
 
-/* A publisher's private view of the ring. With one writer it is the truth; with many, unused. */
+/* A publisher's private view of the ring. With one writer it is the truth; with many, tail and end are unused and freed
+ * may be behind. */
 struct slr_claimer {
     const struct slr_segment *s;
     uint32_t entry;

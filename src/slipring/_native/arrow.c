@@ -7,6 +7,7 @@
  */
 #include "native.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #define COLUMNS 6
 #define SLACK 16 /* bytes beyond the used ones that may be written */
 #define MOST_BYTES (INT64_C(1) << 30) /* offsets are 32 bits wide */
+#define KEEP_EXPECTING (INT64_C(1) << 24)
 
 struct ArrowSchema { /* as the Arrow project specifies it */
     const char *format, *name, *metadata;
@@ -49,6 +51,10 @@ struct batch {
     bool no_memory;
     int64_t *offsets, *times;
     struct bytes_column topic, sender, type, value;
+    /* Of the last row, and made UTF-8: almost always the next one has the same. */
+    struct meta meta;
+    bool meta_known;
+    char names[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + SLACK];
 };
 
 static inline bool reserve(struct bytes_column *c, int64_t more) {
@@ -94,41 +100,51 @@ static void make_utf8(char *text, size_t size) {
     }
 }
 
+static void use_names(struct batch *b, const slipring_message *m) {
+    struct meta meta;
+    meta_copy(&meta, m);
+    if (b->meta_known && meta_same(&b->meta, &meta)) return;
+    b->meta = meta;
+    b->meta_known = true;
+    memcpy(b->names, meta.words, (size_t)meta.type_size + meta.sender_size);
+    make_utf8(b->names, meta.type_size);
+    make_utf8(b->names + meta.type_size, meta.sender_size);
+}
+
 /* The sink of slipring_subscriber_drain. */
 static bool take(void *context, const slipring_message *m) {
     struct batch *b = context;
-    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + SLACK];
     if (b->value.used + m->size > MOST_BYTES) return false;
     b->no_memory = !reserve(&b->value, m->size) || !reserve(&b->type, m->type_size) || !reserve(&b->sender, m->sender_size);
     if (b->no_memory) return false;
     slipring_copy(b->value.data + b->value.used, m->body, m->size);
     b->value.used += m->size;
     b->value.ends[b->rows + 1] = (int32_t)b->value.used;
-    slipring_copy(meta, m->meta, (size_t)m->type_size + m->sender_size);
-    make_utf8(meta, m->type_size);
-    make_utf8(meta + m->type_size, m->sender_size);
-    put(&b->type, b->rows, meta, m->type_size);
-    put(&b->sender, b->rows, meta + m->type_size, m->sender_size);
+    use_names(b, m);
+    put(&b->type, b->rows, b->names, m->type_size);
+    put(&b->sender, b->rows, b->names + m->type_size, m->sender_size);
     b->offsets[b->rows] = (int64_t)m->seq;
     b->times[b->rows] = m->time_ns / 1000;
     b->rows++;
     return true;
 }
 
-static bool start_column(struct bytes_column *c, int64_t limit) {
+static bool start_column(struct bytes_column *c, int64_t limit, int64_t expected) {
     c->ends = pool_take((size_t)(limit + 1) * sizeof *c->ends);
-    if (!c->ends || !reserve(c, 1)) return false;
+    if (!c->ends || !reserve(c, expected)) return false;
     c->ends[0] = 0;
     return true;
 }
 
-static bool batch_start(struct batch *b, int64_t limit) {
-    memset(b, 0, sizeof *b);
+/* expected: bytes of bodies, from the last batch, so that most batches never grow. */
+static bool batch_start(struct batch *b, int64_t limit, int64_t expected) {
+    memset(b, 0, offsetof(struct batch, meta));
+    b->meta_known = false;
     b->limit = limit;
     b->offsets = pool_take((size_t)(limit ? limit : 1) * sizeof *b->offsets);
     b->times = pool_take((size_t)(limit ? limit : 1) * sizeof *b->times);
-    return b->offsets && b->times && start_column(&b->topic, limit) && start_column(&b->sender, limit) &&
-           start_column(&b->type, limit) && start_column(&b->value, limit);
+    return b->offsets && b->times && start_column(&b->topic, limit, 1) && start_column(&b->sender, limit, 1) &&
+           start_column(&b->type, limit, 1) && start_column(&b->value, limit, expected);
 }
 
 static void batch_free(struct batch *b) {
@@ -141,14 +157,17 @@ static void batch_free(struct batch *b) {
     }
 }
 
+/* The same text in every row: copied once, then what is there already, again and again. */
 static bool fill_topic(struct batch *b, const char *topic) {
-    int64_t size = (int64_t)strlen(topic);
-    if (!reserve(&b->topic, size * b->rows + 1)) return false;
-    for (int64_t row = 0; row < b->rows; row++) {
-        memcpy(b->topic.data + b->topic.used, topic, (size_t)size);
-        b->topic.used += size;
-        b->topic.ends[row + 1] = (int32_t)b->topic.used;
+    size_t size = strlen(topic), all = size * (size_t)b->rows;
+    struct bytes_column *c = &b->topic;
+    if (!reserve(c, (int64_t)all)) return false;
+    for (size_t done = 0, part; done < all; done += part) {
+        part = done ? (done < all - done ? done : all - done) : size;
+        memcpy(c->data + done, done ? c->data : topic, part);
     }
+    for (int64_t row = 0; row < b->rows; row++) c->ends[row + 1] = (int32_t)((row + 1) * (int64_t)size);
+    c->used = (int64_t)all;
     return true;
 }
 
@@ -294,7 +313,7 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
         return raise_bad_argument("n", "n must be between 0 and 1073741823");
     }
     if (!subscriber_enter(self)) return NULL;
-    bool started = batch_start(&b, limit);
+    bool started = batch_start(&b, limit, self->batch_bytes);
     int code = SLIPRING_OK, again = 1;
     while (started && limit) {
         code = drain(self, &b);
@@ -302,6 +321,7 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
         again = subscriber_wait(self, &timeout);
         if (again < 0 || timeout.never_waits) break;
     }
+    if (b.value.used < KEEP_EXPECTING) self->batch_bytes = b.value.used;
     subscriber_leave(self);
     if (PyErr_Occurred()) {
     } else if (!started || (b.no_memory && !b.rows) || !fill_topic(&b, self->topic_name)) {
