@@ -22,10 +22,6 @@
 
 #define MANY_ATTEMPTS 1000000 /* retries are for contention; this many mean damaged contents */
 
-static int damaged(const char *what) {
-    return slr_fault(SLIPRING_CORRUPT, "topic", "%s: the topic is damaged, remove it", what);
-}
-
 static bool sane_size(const struct slr_segment *s, uint64_t size) {
     return size >= 8 && size <= s->capacity && size % 8 == 0;
 }
@@ -33,13 +29,13 @@ static bool sane_size(const struct slr_segment *s, uint64_t size) {
 /* Slot i carries lap(i), tail is (or was) still i. */
 static int help(const struct slr_segment *s, uint64_t i, struct slr_slot *slot, uint64_t word) {
     uint32_t owner = slr_word_writer(word);
-    if (owner >= s->writer_count) return damaged("a claim names a writer that cannot be");
+    if (owner >= s->writer_count) return slr_fault_damaged("a claim names a writer that cannot be");
     uint64_t end = slr_peek(&slot->end);
     uint64_t start = slr_start_of(s, i);
     /* Acquire, partner of the owner's release: a want of a later claim comes with a later tail. */
     uint64_t size = slr_observe(&s->writer[owner].want);
     if (slr_observe(&s->ring->tail) != i) return SLIPRING_OK; /* finished meanwhile: what we read may be newer */
-    if (!sane_size(s, size)) return damaged("a claim has an impossible size");
+    if (!sane_size(s, size)) return slr_fault_damaged("a claim has an impossible size");
     SLR_POINT("help.before_end");
     if (end != start + size) slr_swap_if(&slot->end, end, start + size);
     SLR_POINT("help.before_tail");
@@ -107,7 +103,7 @@ static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *
             if (slr_word_lap(word) == lap)
                 code = help(s, i, slot, word);
             else if (slr_observe(&s->ring->tail) == i)
-                code = damaged("a slot carries another lap");
+                code = slr_fault_damaged("a slot carries another lap");
             if (code) return code;
             continue;
         }
@@ -124,14 +120,14 @@ static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *
         *out = (struct slr_claimed){.seq = i, .start = start};
         return SLIPRING_OK;
     }
-    return damaged("no sequence can be claimed");
+    return slr_fault_damaged("no sequence can be claimed");
 }
 
 static int claim_one(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
     struct slr_need need = {.seq = c->tail, .start = c->end, .size = size};
     for (int attempt = 0; !slr_room(s, c->tail, c->end, size, c->freed, c->freed_start); attempt++) {
-        int code = attempt < MANY_ATTEMPTS ? slr_reclaim(s, c->entry, &need) : damaged("no room can be made");
+        int code = attempt < MANY_ATTEMPTS ? slr_reclaim(s, c->entry, &need) : slr_fault_damaged("no room can be made");
         if (code) return code;
         c->freed = slr_observe(&s->ring->freed);
         c->freed_start = slr_start_of(s, c->freed);
