@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python tests/mutants [WORD…]``: take the code behind each promise away and see that its tests notice.
 
-Works on a copy of the sources, with a build of its own; nothing in the repository is touched. WORD selects
-mutants by promise number or by a part of their name. Exit code 1 if one survives, or no longer fits the sources.
+Works on a copy of the sources, with a build of its own; nothing in the repository is touched. WORD
+selects mutants by promise number or by a part of their name. Exit code 1 if one survives or fits no more.
 """
 
 import os
