@@ -18,7 +18,6 @@
 #include "claim.h"
 
 #include "fault.h"
-#include "points.h"
 
 #define MANY_ATTEMPTS 1000000 /* retries are for contention; this many mean damaged contents */
 
@@ -76,22 +75,6 @@ static bool refresh_freed(struct slr_claimer *c, uint64_t i) {
     return true;
 }
 
-/* Sequence i is unclaimed if the word is swapped; so what was read of slot i-1 before is right then, too. */
-static bool reserve(struct slr_claimer *c, uint64_t i, struct slr_slot *slot, uint64_t word, uint64_t start, uint64_t size) {
-    const struct slr_segment *s = c->s;
-    /* Release: helpers who see this want also see the tail of our claim before it. */
-    slr_publish(&s->writer[c->entry].want, size);
-    SLR_POINT("claim.announced");
-    if (!slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) return false;
-    SLR_POINT("claim.reserved");
-    slr_fence_before_overwrite(); /* the slot's fields, too, may be being read for its last lap */
-    slr_poke(&slot->end, start + size); /* the same value any helper stores */
-    SLR_POINT("claim.before_tail");
-    slr_swap_if(&s->ring->tail, i, i + 1);
-    SLR_POINT("claim.done");
-    return true;
-}
-
 static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
     for (int attempt = 0; attempt < MANY_ATTEMPTS; attempt++) {
@@ -116,7 +99,7 @@ static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *
                 continue;
             }
         }
-        if (!reserve(c, i, slot, word, start, size)) continue;
+        if (!slr_reserve(c, i, slot, word, start, size)) continue;
         *out = (struct slr_claimed){.seq = i, .start = start};
         return SLIPRING_OK;
     }
@@ -148,28 +131,8 @@ static int claim_one(struct slr_claimer *c, uint64_t size, bool visible, struct 
 
 int slr_claim(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out) {
     int code = c->s->writers == SLR_ONE ? claim_one(c, size, visible, out) : claim_many(c, size, out);
-    /* We acquired freed, and with it the oldest behind it. Whoever sees our bytes must see that oldest too: its
-     * partner is the fence after an optimistic copy. */
-    if (code == SLIPRING_OK) slr_fence_before_overwrite();
+    if (code == SLIPRING_OK) slr_fence_before_overwrite(); /* as in slr_claim_quickly */
     return code;
-}
-
-void slr_commit(struct slr_claimer *c, uint64_t seq, uint64_t end, uint64_t lengths, int64_t time_ns) {
-    const struct slr_segment *s = c->s;
-    struct slr_slot *slot = slr_slot_of(s, seq);
-    slr_poke(&slot->lengths, lengths);
-    slr_poke(&slot->time_ns, time_ns);
-    bool unseen = s->writers == SLR_ONE && seq == c->tail;
-    if (unseen) slr_poke(&slot->end, end);
-    SLR_POINT("commit.before_word");
-    /* Release, partner of the reader's acquire: the message is complete before it is READY. */
-    slr_publish(&slot->word, slr_word(SLR_READY, c->entry, slr_lap(s, seq)));
-    SLR_POINT("commit.after_word");
-    if (unseen) {
-        c->tail = seq + 1;
-        c->end = end;
-        slr_publish(&s->ring->tail, seq + 1);
-    }
 }
 
 void slr_abort(struct slr_claimer *c, uint64_t seq) {

@@ -4,7 +4,7 @@
  */
 #include "look.h"
 
-#define AHEAD 8 /* messages: their slots and bytes are on the way while we copy */
+#define AHEAD 16 /* messages: their slots and bytes are on the way while we copy */
 
 /* As many as follow each other without anything to be passed over, a sixteenth of the ring at most: publishers may be
  * waiting for what we have read. Stops at whatever is not a complete message; the general way finds out what it is.

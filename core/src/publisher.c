@@ -198,7 +198,7 @@ static void write_meta(const slipring_publisher *pub, uint64_t start, size_t siz
     if (meta_size(pub)) slr_copy_in(place(pub, start) + slr_round8(size), pub->meta, meta_size(pub));
 }
 
-static void finish(slipring_publisher *pub, uint64_t seq, uint64_t end, size_t size, uint64_t lengths, int64_t now) {
+static inline void finish(slipring_publisher *pub, uint64_t seq, uint64_t end, size_t size, uint64_t lengths, int64_t now) {
     slr_commit(&pub->claimer, seq, end, lengths, now);
     slr_count(&pub->self->published, 1);
     slr_count(&pub->self->bytes, size);
@@ -211,15 +211,17 @@ static int check_file(slipring_publisher *pub, int64_t now) {
     return slr_segment_check_file(pub->s);
 }
 
-static int send_one(slipring_publisher *pub, const void *body, size_t size, uint64_t reserved, int64_t now,
+static inline int send_one(slipring_publisher *pub, const void *body, size_t size, uint64_t reserved, int64_t now,
                     uint64_t *seq) {
     struct slr_claimed claim;
-    int code = try_claim(pub, reserved, false, &claim);
-    if (code) return code;
+    if (!slr_claim_quickly(&pub->claimer, reserved, &claim)) {
+        int code = try_claim(pub, reserved, false, &claim);
+        if (code) return code;
+    }
     SLR_POINT("send.claimed");
     /* What comes next is still with the readers; it takes as long to get as a message takes to write. */
-    __builtin_prefetch(slr_slot_of(pub->s, claim.seq + AHEAD), 1);
-    __builtin_prefetch(place(pub, claim.start + AHEAD * 64), 1);
+    slr_fetch_to_write(slr_slot_of(pub->s, claim.seq + AHEAD));
+    slr_fetch_to_write(place(pub, claim.start + AHEAD * 64));
     slr_copy_in(place(pub, claim.start), body, size);
     write_meta(pub, claim.start, size);
     SLR_POINT("send.filled");

@@ -52,6 +52,34 @@ def test_threads_receiving_on_one_subscriber_share_the_messages(bus, background)
     assert (sub.received, sub.lost) == (count + THREADS, 0)
 
 
+@pytest.mark.parametrize("writers", ["one", "many"])
+def test_large_bodies_whose_copies_release_the_gil_are_not_mixed_up_by_threads(bus, background, writers):
+    pub = bus.publisher("t", delivery="reliable", writers=writers, capacity="4MiB")
+    sub = bus.subscriber("t")
+    size, count = 256 << 10, 100
+
+    def publish(thread: int) -> None:
+        for number in range(count):
+            pub.send(bytes([thread, number]) * (size // 2))
+
+    def receive() -> list[tuple[int, bytes]]:
+        got = []
+        while (message := sub.recv()).body != b"end":
+            assert message.body == message.body[:2] * (size // 2)
+            got.append((message.seq, message.body[:2]))
+        return got
+
+    receiving = [background(receive) for _ in range(2)]
+    publishing = [background(publish, thread) for thread in range(2)]
+    for call in publishing:
+        call.result()
+    pub.send_many([b"end"] * 2)
+    got = sorted(pair for call in receiving for pair in call.result())
+    assert [seq for seq, _ in got] == list(range(2 * count))
+    for thread in range(2):
+        assert [mark[1] for _, mark in got if mark[0] == thread] == list(range(count))
+
+
 def test_a_message_wakes_only_as_many_receivers_as_it_serves(bus, background):
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     waits = [background(sub.recv) for _ in range(THREADS)]

@@ -5,7 +5,7 @@
  */
 #include "native.h"
 
-static bool decode(struct names *names, const struct meta *meta) {
+bool names_become(struct names *names, const struct meta *meta) {
     const char *bytes = (const char *)meta->words;
     /* Another program's bytes need not be UTF-8. */
     PyObject *type = PyUnicode_DecodeUTF8(bytes, meta->type_size, "replace");
@@ -19,10 +19,6 @@ static bool decode(struct names *names, const struct meta *meta) {
     names->sender = sender;
     names->meta = *meta;
     return true;
-}
-
-bool names_use(struct names *names, const struct meta *meta) {
-    return (names->type && meta_same(&names->meta, meta)) || decode(names, meta);
 }
 
 void names_clear(struct names *names) {

@@ -114,14 +114,20 @@ static inline void meta_copy(struct meta *to, const slipring_message *m) {
     slipring_copy(to->words, m->meta, meta_words(to) * 8); /* whole words: what follows is padding of the message */
 }
 
-static inline bool meta_same(const struct meta *a, const struct meta *b) {
-    if (a->type_size != b->type_size || a->sender_size != b->sender_size) return false;
-    for (size_t i = 0, count = meta_words(a); i < count; i++)
-        if (a->words[i] != b->words[i]) return false;
+/* Looked at where it lies: what others may be overwriting is found out afterwards, as for every copy. */
+static inline bool meta_is(const struct meta *meta, const slipring_message *m) {
+    const volatile uint64_t *words = m->meta;
+    if (meta->type_size != m->type_size || meta->sender_size != m->sender_size) return false;
+    for (size_t i = 0, count = meta_words(meta); i < count; i++)
+        if (meta->words[i] != words[i]) return false;
     return true;
 }
 
-bool names_use(struct names *names, const struct meta *meta); /* makes them those of meta */
+static inline bool names_are(const struct names *names, const slipring_message *m) {
+    return names->type && meta_is(&names->meta, m);
+}
+
+bool names_become(struct names *names, const struct meta *meta);
 void names_clear(struct names *names);
 
 typedef struct Subscriber {

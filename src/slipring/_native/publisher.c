@@ -222,10 +222,8 @@ static bool gather(PyObject *items, size_t most, struct bodies *b, size_t *large
     }
     for (size_t i = 0; i < most; i++) {
         PyObject *item = PyTuple_GetItem(items, (Py_ssize_t)i);
-        char *data;
-        Py_ssize_t size;
-        if (PyBytes_CheckExact(item) && PyBytes_AsStringAndSize(item, &data, &size) == 0)
-            b->raw[b->count++] = (slipring_body){.data = data, .size = (size_t)size};
+        if (PyBytes_CheckExact(item))
+            b->raw[b->count++] = (slipring_body){.data = PyBytes_AsString(item), .size = (size_t)PyBytes_Size(item)};
         else if (!gather_buffer(item, b, most))
             return false;
         if (b->raw[i].size > *largest) *largest = b->raw[i].size;

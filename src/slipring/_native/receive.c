@@ -40,7 +40,8 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
         }
         if (into && m.size > into->len) m.size = (uint32_t)into->len; /* not its real size: accept will say so */
         copy_body(self, target, &m);
-        meta_copy(&meta, &m);
+        bool known = names_are(&self->names, &m);
+        if (!known) meta_copy(&meta, &m);
         code = slipring_subscriber_accept(self->sub);
         if (code == SLIPRING_OK) {
             if (into) {
@@ -49,7 +50,7 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
                 Py_XDECREF(whole);
                 if (!body) return 1;
             }
-            if (!names_use(&self->names, &meta)) {
+            if (!known && !names_become(&self->names, &meta)) {
                 Py_DECREF(body);
                 return 1;
             }

@@ -51,7 +51,7 @@ static PyObject *held_message(Subscriber *self, const slipring_message *m) {
     handle_unlock(&self->handle);
     PyObject *body = region_memoryview(region);
     Py_DECREF(region);
-    if (body && names_use(&self->names, &meta))
+    if (body && names_become(&self->names, &meta))
         message = message_new(body, self->names.sender, self->names.type, self->topic, m->seq, m->time_ns);
     else
         Py_XDECREF(body);
