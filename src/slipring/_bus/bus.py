@@ -15,6 +15,7 @@ from typing import Any, Self, SupportsIndex
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
 from . import doctor, settings
+from .clock import Clock
 from .member import Member
 from .native import _native
 from .publisher import Publisher
@@ -89,6 +90,9 @@ class Bus:
     >>> pub = bus.publisher("imu", sender="gyro")
     >>> sub = bus.subscriber("imu")
     """
+
+    clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
+    _member: type[Member] = Member
 
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(name, str):
@@ -172,13 +176,16 @@ class Bus:
 
     def stats(self, topic: str) -> dict[str, Any]:
         """Counters and tables of a topic, as they stand in shared memory."""
-        stats = _native.topic_stats(self.path, self._topic(topic))
-        now = time.time_ns()
+        stats = self._tables(self._topic(topic))
+        now = self.clock.time_ns()
         for cursor in stats["cursors"]:
             cursor["age_s"] = max(0.0, (now - cursor.pop("touched_ns")) / 1e9)
             expires_ns = cursor.pop("expires_ns")
             cursor["expires_s"] = expires_ns / 1e9 if expires_ns else None
         return {"topic": topic, **stats}
+
+    def _tables(self, topic: str) -> dict[str, Any]:
+        return _native.topic_stats(self.path, topic)
 
     def cursors(self, topic: str) -> list[dict[str, Any]]:
         """The topic's cursors: name, position, lag, age_s, expires_s, attached."""
@@ -298,7 +305,7 @@ class Bus:
         except BaseException:
             publisher.close()
             raise
-        return Member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
+        return self._member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
 
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""

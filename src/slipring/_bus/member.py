@@ -97,6 +97,9 @@ class Member:
     def _ready(self) -> bool:
         return bool(self._inbox) or self.subscriber._ready()
 
+    def _waited(self) -> Subscriber:
+        return self.subscriber
+
     def __iter__(self) -> Iterator[Message]:
         while self._inbox:
             yield self._from_inbox()
