@@ -156,23 +156,31 @@ class Bus:
             max_writers=max_writers,
             max_cursors=max_cursors,
         )
-        self._topic(topic)
+        self._make(self._topic(topic), given, exist_ok)
+
+    def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
         _make_directory(self.root, self.path)
         _native.topic_create(self.path, topic, given, exist_ok)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
         """Remove a topic; whoever uses it gets TopicGone."""
         try:
-            _native.topic_remove(self.path, self._topic(topic))
+            self._remove(self._topic(topic))
         except TopicNotFound:
             if not missing_ok:
                 raise
+
+    def _remove(self, topic: str) -> None:
+        _native.topic_remove(self.path, topic)
 
     def topics(self) -> list[str]:
         """The names of the topics that exist, sorted."""
         if self._closed:
             raise Closed("this bus is closed")
-        return sorted(match[1] for match in map(_RING_FILE.fullmatch, self._files()) if match)
+        return sorted(self._names())
+
+    def _names(self) -> list[str]:
+        return [match[1] for match in map(_RING_FILE.fullmatch, self._files()) if match]
 
     def stats(self, topic: str) -> dict[str, Any]:
         """Counters and tables of a topic, as they stand in shared memory."""
@@ -195,7 +203,10 @@ class Bus:
     def drop_cursor(self, topic: str, name: str) -> None:
         """End a cursor: what it kept may be reclaimed."""
         self._check_text("cursor", name)
-        _native.cursor_drop(self.path, self._topic(topic), name)
+        self._drop_cursor(self._topic(topic), name)
+
+    def _drop_cursor(self, topic: str, name: str) -> None:
+        _native.cursor_drop(self.path, topic, name)
 
     def doctor(self, repair: bool = False) -> list[dict[str, str]]:
         """What the dead left behind, and damaged topics; with repair, cleared."""
@@ -221,9 +232,12 @@ class Bus:
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
         given = settings.topic_settings(**topic_settings)
         self._topic(topic)
-        _make_directory(self.root, self.path)
         if not exist_ok:
-            _native.topic_create(self.path, topic, given, False)
+            self._make(topic, given, False)
+        return self._publisher(topic, sender, given)
+
+    def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
+        _make_directory(self.root, self.path)
         publisher = Publisher(self.path, topic, sender, given)
         self._handles.add(publisher)
         return publisher
@@ -276,7 +290,10 @@ class Bus:
             settings.texts("ignore_senders", ignore_senders),
             own,
         )
-        subscriber = Subscriber(self.path, self._topic(topic), arguments)
+        return self._subscriber(self._topic(topic), arguments)
+
+    def _subscriber(self, topic: str, arguments: tuple[Any, ...]) -> Subscriber:
+        subscriber = Subscriber(self.path, topic, arguments)
         self._handles.add(subscriber)
         return subscriber
 
