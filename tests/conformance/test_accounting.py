@@ -8,6 +8,8 @@ import pytest
 
 import slipring
 
+pytestmark = pytest.mark.needs("ring")
+
 SLOTS = 16  # of which one is kept unused
 SMALL = {"capacity": 4096, "slots": SLOTS}
 

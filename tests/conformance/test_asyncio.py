@@ -3,7 +3,6 @@
 
 import asyncio
 import contextlib
-import threading
 
 import pytest
 
@@ -23,14 +22,14 @@ async def turns(count: int = 5) -> None:
         await asyncio.sleep(0)
 
 
-def test_arecv_returns_a_message_that_is_there(pair):
+def test_arecv_returns_a_message_that_is_there(pair, run):
     pub, sub = pair
     pub.send(b"x", type="kind")
-    message = asyncio.run(sub.arecv())
+    message = run(sub.arecv())
     assert (message.body, message.type) == (b"x", "kind")
 
 
-def test_arecv_waits_without_blocking_the_loop(pair):
+def test_arecv_waits_without_blocking_the_loop(pair, run):
     pub, sub = pair
 
     async def main() -> list[bytes]:
@@ -43,10 +42,10 @@ def test_arecv_waits_without_blocking_the_loop(pair):
             got.append((await task).body)
         return got
 
-    assert asyncio.run(main()) == [b"%d" % number for number in range(100)]
+    assert run(main()) == [b"%d" % number for number in range(100)]
 
 
-def test_arecv_is_woken_by_another_thread(pair, background):
+def test_arecv_is_woken_by_another_thread(bus, pair, background, run):
     pub, sub = pair
 
     async def main() -> int:
@@ -61,22 +60,22 @@ def test_arecv_is_woken_by_another_thread(pair, background):
     def publish() -> None:
         for number in range(5000):
             while sub.lag > 500:
-                threading.Event().wait(0.001)
+                bus.clock.sleep(0.001)
             pub.send(b"%d" % number)
 
     publishing = background(publish)
-    assert asyncio.run(main()) == 5000
+    assert run(main()) == 5000
     publishing.result()
     assert sub.lost == 0
 
 
-def test_arecv_that_expires_returns_none(pair):
+def test_arecv_that_expires_returns_none(pair, run):
     _, sub = pair
-    assert asyncio.run(sub.arecv(timeout=0)) is None
-    assert asyncio.run(sub.arecv(0.02)) is None
+    assert run(sub.arecv(timeout=0)) is None
+    assert run(sub.arecv(0.02)) is None
 
 
-def test_filtered_messages_do_not_extend_the_time_out_of_arecv(bus, pair):
+def test_filtered_messages_do_not_extend_the_time_out_of_arecv(bus, pair, run):
     pub, _ = pair
     sub = bus.subscriber("t", ignore_types=["noise"])
 
@@ -87,10 +86,10 @@ def test_filtered_messages_do_not_extend_the_time_out_of_arecv(bus, pair):
             await asyncio.sleep(0.001)
         return task.result()
 
-    assert asyncio.run(main()) is None
+    assert run(main()) is None
 
 
-def test_async_for_yields_messages_in_order(pair):
+def test_async_for_yields_messages_in_order(pair, run):
     pub, sub = pair
 
     async def main() -> list[bytes]:
@@ -103,10 +102,10 @@ def test_async_for_yields_messages_in_order(pair):
             if message.body == b"last":
                 return got
 
-    assert asyncio.run(main()) == [b"%d" % number for number in range(50)] + [b"last"]
+    assert run(main()) == [b"%d" % number for number in range(50)] + [b"last"]
 
 
-def test_a_cancelled_arecv_loses_no_message(pair):
+def test_a_cancelled_arecv_loses_no_message(pair, run):
     pub, sub = pair
 
     async def main() -> list[bytes]:
@@ -123,11 +122,11 @@ def test_a_cancelled_arecv_loses_no_message(pair):
             got.append(message.body)
         return got
 
-    assert asyncio.run(main()) == [b"%d" % number for number in range(200) if number % 2]
+    assert run(main()) == [b"%d" % number for number in range(200) if number % 2]
     assert (sub.received, sub.lost) == (100, 0)
 
 
-def test_a_time_limit_of_asyncio_cancels_arecv(pair):
+def test_a_time_limit_of_asyncio_cancels_arecv(pair, run):
     pub, sub = pair
 
     async def main():
@@ -136,10 +135,10 @@ def test_a_time_limit_of_asyncio_cancels_arecv(pair):
         pub.send(b"later")
         return await sub.arecv()
 
-    assert asyncio.run(main()).body == b"later"
+    assert run(main()).body == b"later"
 
 
-def test_many_subscribers_wait_in_one_loop(bus):
+def test_many_subscribers_wait_in_one_loop(bus, run):
     count = 40
     pubs = [bus.publisher(f"t{number}", capacity=4096, slots=16) for number in range(count)]
     subs = [bus.subscriber(f"t{number}") for number in range(count)]
@@ -152,10 +151,10 @@ def test_many_subscribers_wait_in_one_loop(bus):
             await tasks[number]
         return [task.result().body for task in tasks]
 
-    assert asyncio.run(main()) == [b"%d" % number for number in range(count)]
+    assert run(main()) == [b"%d" % number for number in range(count)]
 
 
-def test_two_waits_on_one_subscriber_get_a_message_each(pair):
+def test_two_waits_on_one_subscriber_get_a_message_each(pair, run):
     pub, sub = pair
 
     async def main() -> set[bytes]:
@@ -165,11 +164,11 @@ def test_two_waits_on_one_subscriber_get_a_message_each(pair):
         pub.send(b"b")
         return {message.body for message in await asyncio.gather(*tasks)}
 
-    assert asyncio.run(main()) == {b"a", b"b"}
+    assert run(main()) == {b"a", b"b"}
 
 
 @pytest.mark.parametrize("what", ["subscriber", "bus"])
-def test_closing_releases_arecv_with_closed(bus, pair, what):
+def test_closing_releases_arecv_with_closed(bus, pair, what, run):
     _, sub = pair
 
     async def main() -> None:
@@ -179,10 +178,10 @@ def test_closing_releases_arecv_with_closed(bus, pair, what):
         with pytest.raises(slipring.Closed):
             await task
 
-    asyncio.run(main())
+    run(main())
 
 
-def test_async_for_ends_when_the_subscriber_is_closed(pair):
+def test_async_for_ends_when_the_subscriber_is_closed(pair, run):
     pub, sub = pair
 
     async def main() -> list[bytes]:
@@ -194,10 +193,10 @@ def test_async_for_ends_when_the_subscriber_is_closed(pair):
                 asyncio.get_running_loop().call_soon(sub.close)
         return got
 
-    assert asyncio.run(main()) == [b"a", b"b"]
+    assert run(main()) == [b"a", b"b"]
 
 
-def test_a_removed_topic_releases_arecv(bus, pair):
+def test_a_removed_topic_releases_arecv(bus, pair, run):
     _, sub = pair
 
     async def main() -> None:
@@ -207,19 +206,19 @@ def test_a_removed_topic_releases_arecv(bus, pair):
         with pytest.raises(slipring.TopicGone):
             await task
 
-    asyncio.run(main())
+    run(main())
 
 
-def test_one_subscriber_serves_several_loops_and_threads_in_turn(pair, background):
+def test_one_subscriber_serves_several_loops_and_threads_in_turn(pair, background, run):
     pub, sub = pair
     for number in range(5):
         pub.send_many([b"%d" % number] * 3)
-        assert asyncio.run(sub.arecv()).body == b"%d" % number
+        assert run(sub.arecv()).body == b"%d" % number
         assert sub.recv(timeout=0).body == b"%d" % number
-        assert background(lambda: asyncio.run(sub.arecv())).result().body == b"%d" % number
+        assert background(lambda: run(sub.arecv())).result().body == b"%d" % number
 
 
-def test_arecv_before_the_topic_exists_is_woken_by_its_first_message(bus):
+def test_arecv_before_the_topic_exists_is_woken_by_its_first_message(bus, run):
     sub = bus.subscriber("later")
 
     async def main():
@@ -228,10 +227,10 @@ def test_arecv_before_the_topic_exists_is_woken_by_its_first_message(bus):
         bus.publisher("later", **SMALL).send(b"first")
         return await task
 
-    assert asyncio.run(main()).body == b"first"
+    assert run(main()).body == b"first"
 
 
-def test_a_member_can_be_used_under_asyncio(bus):
+def test_a_member_can_be_used_under_asyncio(bus, run):
     ann, bob = bus.join("chat", sender="ann", **SMALL), bus.join("chat", sender="bob")
 
     async def main():
@@ -240,4 +239,4 @@ def test_a_member_can_be_used_under_asyncio(bus):
         ann.send(b"hi")
         return await task
 
-    assert asyncio.run(main()).body == b"hi"
+    assert run(main()).body == b"hi"

@@ -7,6 +7,8 @@ import pytest
 
 import slipring
 
+pytestmark = pytest.mark.needs("reliable")
+
 SMALL = {"capacity": 4096, "slots": 16}
 
 
@@ -151,8 +153,8 @@ def test_closing_twice_is_no_error(bus):
         handle.close()
 
 
-def test_handles_and_the_bus_are_context_managers(bus_root):
-    with slipring.Bus("b", root=bus_root) as bus:
+def test_handles_and_the_bus_are_context_managers(backend):
+    with backend.open("b") as bus:
         with bus.publisher("t", **SMALL) as pub, bus.subscriber("t") as sub:
             pub.send(b"x")
             assert sub.recv(timeout=0).body == b"x"

@@ -5,6 +5,8 @@ import pytest
 
 import slipring
 
+pytestmark = pytest.mark.needs("cursors", "reliable")
+
 SMALL = {"capacity": 4096, "slots": 16}
 
 
@@ -208,9 +210,9 @@ def test_a_bad_expiry_is_refused_by_name(bus, pub, expires):
     assert list(bus.cursors("r")) == []
 
 
-def test_a_cursor_survives_every_handle_of_the_topic(bus_root):
+def test_a_cursor_survives_every_handle_of_the_topic(backend):
     for turn in range(5):
-        with slipring.Bus("b", root=bus_root) as bus:
+        with backend.open("b") as bus:
             sub = bus.subscriber("r", cursor="c")
             bus.publisher("r", delivery="reliable", **SMALL).send_many([b"x"] * 3)
             assert sub.recv(timeout=0).seq == turn

@@ -7,6 +7,8 @@ import pytest
 
 import slipring
 
+pytestmark = pytest.mark.needs("reliable")
+
 SMALL = {"capacity": 4096, "slots": 16}
 USABLE = 15
 

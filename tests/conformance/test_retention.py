@@ -3,6 +3,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.needs("ring")
+
 GEOMETRIES = [
     # capacity, slots, size of a message
     (4096, 16, 8),

@@ -5,6 +5,8 @@ import pytest
 
 import slipring
 
+pytestmark = pytest.mark.needs("history")
+
 SMALL = {"capacity": 4096, "slots": 16}
 
 

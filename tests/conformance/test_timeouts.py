@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise 7: timeout=0 never waits, None waits, a number is honoured whatever arrives meanwhile."""
 
-import asyncio
-import time
 from pathlib import Path
 
 import pytest
 
 import slipring
+
+pytestmark = pytest.mark.needs("reliable")
 
 SMALL = {"capacity": 4096, "slots": 16}
 
@@ -25,9 +25,7 @@ RECEIVES = {
     "recv_into": lambda sub, timeout: sub.recv_into(bytearray(100), timeout=timeout),
     "view": by_view,
     "wait": lambda sub, timeout: slipring.wait([sub], timeout),
-    "arecv": lambda sub, timeout: asyncio.run(sub.arecv(timeout)),
 }
-BLOCKING = {name: call for name, call in RECEIVES.items() if name != "arecv"}
 
 
 def send_by_loan(pub, timeout):
@@ -63,7 +61,7 @@ def full(bus):
     return pub, sub
 
 
-@pytest.mark.parametrize("receive", BLOCKING.values(), ids=BLOCKING)
+@pytest.mark.parametrize("receive", RECEIVES.values(), ids=RECEIVES)
 def test_a_time_out_of_zero_never_waits_to_receive(sub, receive):
     receive(sub, 0)
     before = sleeps()
@@ -84,24 +82,31 @@ def test_a_time_out_of_zero_never_waits_to_send(full, send):
 
 @pytest.mark.parametrize("receive", RECEIVES.values(), ids=RECEIVES)
 @pytest.mark.parametrize("timeout", [1e-9, 0.001, 0.05, 0.2])
-def test_a_receiver_waits_as_long_as_it_was_told(sub, receive, timeout):
-    start = time.monotonic()
+def test_a_receiver_waits_as_long_as_it_was_told(bus, sub, receive, timeout):
+    start = bus.clock.monotonic()
     assert not receive(sub, timeout)
-    assert time.monotonic() - start >= timeout - 0.001
+    assert bus.clock.monotonic() - start >= timeout - 0.001
+
+
+@pytest.mark.parametrize("timeout", [1e-9, 0.001, 0.05])
+def test_a_task_waits_as_long_as_it_was_told(bus, sub, run, timeout):
+    start = bus.clock.monotonic()
+    assert run(sub.arecv(timeout)) is None
+    assert bus.clock.monotonic() - start >= timeout - 0.001
 
 
 @pytest.mark.parametrize("send", SENDS.values(), ids=SENDS)
-def test_a_sender_waits_as_long_as_it_was_told_and_is_then_refused(full, send):
+def test_a_sender_waits_as_long_as_it_was_told_and_is_then_refused(bus, full, send):
     pub, sub = full
-    start = time.monotonic()
+    start = bus.clock.monotonic()
     with pytest.raises(slipring.Full):
         send(pub, 0.1)
-    assert time.monotonic() - start >= 0.099
+    assert bus.clock.monotonic() - start >= 0.099
     assert {m.body for m in sub.recv_many(100)} == {b"x"}
 
 
 @pytest.mark.parametrize("timeout", [None, 1e300, float("inf"), 1 << 62, 10_000_000], ids=str)
-@pytest.mark.parametrize("receive", BLOCKING.values(), ids=BLOCKING)
+@pytest.mark.parametrize("receive", RECEIVES.values(), ids=RECEIVES)
 def test_a_receiver_told_to_wait_for_ever_waits_until_a_message_comes(bus, sub, background, receive, timeout):
     waiting = background(receive, sub, timeout)
     waiting.wait_until_asleep()
@@ -132,6 +137,14 @@ def test_a_wrong_time_out_is_refused_by_name_and_consumes_nothing(bus, sub, rece
     bus.publisher("t").send(b"x")
     with pytest.raises(error, match="timeout"):
         receive(sub, timeout)
+    assert sub.recv(timeout=0).body == b"x"
+
+
+@pytest.mark.parametrize(("timeout", "error"), WRONG, ids=[repr(timeout) for timeout, _ in WRONG])
+def test_a_wrong_time_out_of_a_task_is_refused_by_name_and_consumes_nothing(bus, sub, run, timeout, error):
+    bus.publisher("t").send(b"x")
+    with pytest.raises(error, match="timeout"):
+        run(sub.arecv(timeout))
     assert sub.recv(timeout=0).body == b"x"
 
 
@@ -180,9 +193,9 @@ def test_recv_many_returns_what_is_there_instead_of_waiting_for_all(bus, sub):
 def test_wait_for_subscribers_counts_those_that_live(bus, background):
     pub = bus.publisher("t", **SMALL)
     assert pub.wait_for_subscribers(1, timeout=0) is False
-    start = time.monotonic()
+    start = bus.clock.monotonic()
     assert pub.wait_for_subscribers(timeout=0.05) is False
-    assert time.monotonic() - start >= 0.049
+    assert bus.clock.monotonic() - start >= 0.049
     first = bus.subscriber("t")
     assert pub.wait_for_subscribers(timeout=0) is True
     waiting = background(pub.wait_for_subscribers, 2)
