@@ -38,8 +38,12 @@ class Wish:
             (self.types is None or entry.type in self.types)
             and entry.type not in self.ignore_types
             and entry.sender not in self.ignore_senders
-            and (self.own is None or entry.writer != self.own[0])
+            and not self.is_own(entry)
         )
+
+    def is_own(self, entry: Entry) -> bool:
+        """Of the member that reads: hidden, and in no need of a delivery."""
+        return self.own is not None and entry.writer == self.own[0]
 
 
 class Reader:
@@ -92,10 +96,10 @@ class Reader:
         """
         seq = max(self.visible, self.ring.oldest)
         while seq < self.ring.tail:
-            state = self.ring.entries[seq].state
-            if state is COMMITTED:
+            entry = self.ring.entries[seq]
+            if entry.state is COMMITTED and not self.wish.is_own(entry):
                 return seq
-            if state is OPEN and not self.wish.conflate:
+            if entry.state is OPEN and not self.wish.conflate:
                 return None
             seq += 1
         return None
@@ -131,7 +135,8 @@ class Reader:
         ring, end = self.ring, min(self.visible, self.ring.tail)
         while self.position < ring.tail:
             entry = ring.entries[self.position]
-            if entry.state is OPEN or (entry.state is COMMITTED and self.position >= end):
+            in_flight = entry.state is COMMITTED and self.position >= end and not self.wish.is_own(entry)
+            if entry.state is OPEN or in_flight:
                 return None
             if entry.state is COMMITTED:
                 if self.position in self._missing:
