@@ -4,6 +4,8 @@
  */
 #include "layout.h"
 
+#include <stdio.h>
+
 #include "slipring.h"
 
 #define SLR_ROW(type, field, offset, size) {#type, #field, offset, size},
@@ -19,12 +21,16 @@ static uint64_t fnv(uint64_t hash, const char *text) {
     return hash;
 }
 
-#define SLR_TEXT(type, field, offset, size) hash = fnv(hash, #type "." #field ":" #offset ":" #size ";");
-
-uint64_t slr_layout_hash(void) {
+uint64_t slr_layout_hash_of(const slipring_layout_field *fields, size_t count) {
     uint64_t hash = 0xcbf29ce484222325ull;
-    SLR_LAYOUT(SLR_TEXT)
+    for (size_t i = 0; i < count; i++) {
+        char text[160];
+        snprintf(text, sizeof text, "%s.%s:%u:%u;", fields[i].structure, fields[i].field, fields[i].offset, fields[i].size);
+        hash = fnv(hash, text);
+    }
     return hash;
 }
+
+uint64_t slr_layout_hash(void) { return slr_layout_hash_of(rows, sizeof rows / sizeof rows[0]); }
 
 uint64_t slipring_layout_hash(void) { return slr_layout_hash(); }
