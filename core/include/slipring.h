@@ -326,6 +326,74 @@ typedef struct slipring_pool_info {
 } slipring_pool_info;
 int slipring_pool_look(const char *bus, const char *topic, slipring_pool_info *out);
 
+/* Cells: the newest values of one writer for one reader (cells.c tells how) ------------------------------------ */
+
+typedef struct slipring_cells_settings {
+    uint64_t item_size; /* bytes of an element; 0: whatever is there */
+    uint32_t depth;     /* elements kept for the reader; 0: default 4, or whatever is there */
+    uint32_t mode;      /* of <name>.cells; 0: 0600. Writer and reader both need to read and write it. */
+    const char *format; /* what the elements are, for their users; compared when the cells exist */
+    size_t format_size; /* at most SLIPRING_MAX_FORMAT */
+} slipring_cells_settings;
+#define SLIPRING_MAX_FORMAT 2047
+
+/* EXISTS names found and asked. With item_size 0 nothing is created. */
+int slipring_cells_create(const char *bus, const char *name, const slipring_cells_settings *settings, bool exist_ok);
+int slipring_cells_remove(const char *bus, const char *name);
+
+typedef struct slipring_cells_shape { /* of an opened end, fixed for its life */
+    uint64_t item_size, stride;
+    uint32_t depth, cell_count;
+    void *cells; /* cell i begins at cells + i * stride */
+    size_t span; /* bytes of all cells */
+} slipring_cells_shape;
+
+typedef struct slipring_cells_writer slipring_cells_writer;
+int slipring_cells_writer_open(const char *bus, const char *name, slipring_cells_writer **out); /* BUSY: there is one */
+void slipring_cells_writer_close(slipring_cells_writer *writer);
+void slipring_cells_writer_shape(const slipring_cells_writer *writer, slipring_cells_shape *out);
+/* The cell to fill, which nobody else sees; the same one until it is put. */
+int slipring_cells_writer_begin(slipring_cells_writer *writer, uint32_t *cell);
+/* Makes it the newest element. Never waits for the reader. */
+int slipring_cells_writer_commit(slipring_cells_writer *writer, uint64_t *seq);
+int slipring_cells_writer_put(slipring_cells_writer *writer, const void *value, size_t size, uint64_t *seq);
+
+typedef struct slipring_element {
+    uint64_t seq;
+    uint32_t cell;
+} slipring_element;
+
+typedef struct slipring_cells_counts {
+    uint64_t received, lost, skipped, position; /* of this handle; position: all sequences below are accounted for */
+} slipring_cells_counts;
+
+typedef struct slipring_cells_reader slipring_cells_reader;
+int slipring_cells_reader_open(const char *bus, const char *name, slipring_cells_reader **out); /* BUSY: there is one */
+void slipring_cells_reader_close(slipring_cells_reader *reader);
+void slipring_cells_reader_shape(const slipring_cells_reader *reader, slipring_cells_shape *out);
+/* Up to depth elements that were not taken before, oldest first: the newest ones. They are the reader's, unchanged,
+ * until its next take; *elements until then too. Never waits for the writer. */
+int slipring_cells_reader_take(slipring_cells_reader *reader, const slipring_element **elements, size_t *count);
+/* Only the newest; older ones are skipped. EMPTY if it was taken before. */
+int slipring_cells_reader_take_newest(slipring_cells_reader *reader, slipring_element *out);
+void slipring_cells_reader_counts(const slipring_cells_reader *reader, slipring_cells_counts *out);
+/* Until there is something to take. OK (look, and come again if there is nothing), TIMEOUT, INTERRUPTED (a signal),
+ * CLOSED or TOPIC_GONE. */
+int slipring_cells_reader_wait(slipring_cells_reader *reader, int64_t deadline_ns, int64_t spin_ns);
+void slipring_cells_reader_interrupt(slipring_cells_reader *reader); /* waits end with SLIPRING_CLOSED; any thread */
+
+typedef struct slipring_cells_info {
+    uint64_t generation, item_size, file_bytes, puts, position, received, lost, skipped;
+    int64_t created_ns;
+    uint32_t depth, cell_count, mode, creator_pid, writer_pid, reader_pid; /* pids: 0 if there is none */
+    bool writer_alive, reader_alive;
+    char format[SLIPRING_MAX_FORMAT + 1];
+} slipring_cells_info;
+/* Reads shared memory only, and verifies it: CORRUPT if cells are missing or owned twice. */
+int slipring_cells_look(const char *bus, const char *name, slipring_cells_info *out);
+/* Forgets the dead; tells how many. */
+int slipring_cells_sweep(const char *bus, const char *name, uint32_t *swept);
+
 /* Looking: reads shared memory only, asks no process -------------------------------------------------------- */
 
 typedef struct slipring_looker slipring_looker;
@@ -381,6 +449,9 @@ typedef struct slipring_layout_field {
 
 const slipring_layout_field *slipring_layout(size_t *count);
 uint64_t slipring_layout_hash(void);
+/* The same of another kind of file: "topic", "cells". NULL and 0 rows if there is no such kind. */
+const slipring_layout_field *slipring_layout_of(const char *kind, size_t *count);
+uint64_t slipring_layout_hash_of(const char *kind);
 
 #ifdef __cplusplus
 }

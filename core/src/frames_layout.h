@@ -109,6 +109,4 @@ _Static_assert(SLR_POOL_STREAMS * SLR_POOL_STREAM_SIZE == SLR_PAGE, "streams fil
 _Static_assert(SLR_POOL_BUFFERS * SLR_POOL_BUFFER_SIZE == SLR_PAGE, "buffer words fill a page");
 _Static_assert(sizeof(struct slr_pool_header) <= SLR_PAGE, "pool header fits its page");
 
-uint64_t slr_frames_layout_hash(void);
-
 #endif

@@ -230,7 +230,5 @@ _Static_assert(sizeof(struct slr_readers_header) <= SLR_PAGE, "readers header fi
 
 /* FNV-1a over "structure.field:offset:size;" of every row, in order. */
 uint64_t slr_layout_hash(void);
-struct slipring_layout_field;
-uint64_t slr_layout_hash_of(const struct slipring_layout_field *rows, size_t count); /* of another file's table */
 
 #endif

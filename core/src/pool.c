@@ -22,11 +22,6 @@
 #include "files.h"
 #include "points.h"
 
-#define SLR_ROW(type, field, offset, size) {#type, #field, offset, size},
-static const slipring_layout_field rows[] = {SLR_FRAMES_LAYOUT(SLR_ROW)};
-
-uint64_t slr_frames_layout_hash(void) { return slr_layout_hash_of(rows, sizeof rows / sizeof rows[0]); }
-
 #define STREAMS_OFFSET SLR_PAGE
 #define WORDS_OFFSET (2 * SLR_PAGE)
 #define BUFFERS_OFFSET (3 * SLR_PAGE)
@@ -136,7 +131,7 @@ static int fill_file(int fd, const struct slr_pool *plan, uint64_t topic_generat
     header.magic = SLR_POOL_MAGIC;
     header.version = SLR_LAYOUT_VERSION;
     header.page_size = SLR_PAGE;
-    header.layout_hash = slr_frames_layout_hash();
+    header.layout_hash = slipring_layout_hash_of("frames");
     header.generation = slr_random();
     header.topic_generation = topic_generation;
     header.file_size = plan->file_size;
@@ -206,7 +201,7 @@ static int check_file(int fd, const char *topic, struct slr_pool *pool) {
     int code = slr_file_read_header(fd, topic, "frames", &header, sizeof header, &file_size);
     if (!code)
         code = slr_file_check_signature(topic, "frames", header.magic == SLR_POOL_MAGIC, header.version,
-                                        header.layout_hash == slr_frames_layout_hash());
+                                        header.layout_hash == slipring_layout_hash_of("frames"));
     if (code) return code;
     if (file_size < BUFFERS_OFFSET || pread(fd, table, sizeof table, STREAMS_OFFSET) != sizeof table)
         return slr_file_corrupt(topic, "frames", "it was truncated");

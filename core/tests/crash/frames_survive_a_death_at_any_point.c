@@ -13,7 +13,7 @@
 #include "points.h"
 
 static const char *const in_sources[] = {
-#include "frame-points.h"
+#include "frames-points.h"
 };
 static bool reached[sizeof in_sources / sizeof in_sources[0]];
 
