@@ -277,7 +277,9 @@ typedef struct slipring_frame_note {
 /* Streams as given, or with count 0 as they are. Other streams than before: another pool, which readers follow. */
 int slipring_frame_writer_open(slipring_publisher *pub, const char *bus, const char *topic, const slipring_stream *streams,
                                size_t count, slipring_frame_writer **out);
-void slipring_frame_writer_close(slipring_frame_writer *writer); /* aborts what was taken and not sent */
+/* Aborts what was taken and not sent. The publisher may be closed now; the memory stays mapped until close. */
+void slipring_frame_writer_stop(slipring_frame_writer *writer);
+void slipring_frame_writer_close(slipring_frame_writer *writer);
 const slipring_stream *slipring_frame_writer_streams(const slipring_frame_writer *writer, size_t *count);
 int slipring_frame_writer_take(slipring_frame_writer *writer, uint32_t stream, slipring_frame_buffer *out);
 int slipring_frame_writer_send(slipring_frame_writer *writer, uint32_t buffer, const slipring_frame_note *note,

@@ -108,13 +108,17 @@ static int take_any(slipring_frame_writer *w, uint32_t stream) {
     return -1;
 }
 
+static int check_usable(const slipring_frame_writer *w) {
+    return w->pub ? slr_publisher_usable(w->pub) : slr_fault(SLIPRING_CLOSED, "", "the frame writer was stopped");
+}
+
 static int check_stream(const slipring_frame_writer *w, uint32_t stream) {
     if (stream < w->pool->stream_count) return SLIPRING_OK;
     return slr_fault(SLIPRING_BAD_ARGUMENT, "stream", "there are %u streams, no number %u", w->pool->stream_count, stream);
 }
 
 int slipring_frame_writer_take(slipring_frame_writer *w, uint32_t stream, slipring_frame_buffer *out) {
-    int code = slr_publisher_usable(w->pub);
+    int code = check_usable(w);
     if (!code) code = check_stream(w, stream);
     if (code) return code;
     int buffer = take_any(w, stream);
@@ -164,7 +168,7 @@ static void give_back(slipring_frame_writer *w, uint32_t buffer, uint64_t number
 int slipring_frame_writer_send(slipring_frame_writer *w, uint32_t buffer, const slipring_frame_note *note, uint64_t *id,
                                uint64_t *seq) {
     int code = check_open(w, buffer);
-    if (!code) code = slr_publisher_usable(w->pub);
+    if (!code) code = check_usable(w);
     if (code) return code;
     if (note->meta_size > SLIPRING_MAX_FRAME_META)
         return slr_fault(SLIPRING_TOO_LARGE, "meta", "a frame's metadata has %u bytes, at most %d", note->meta_size,
@@ -202,7 +206,7 @@ int slipring_frame_writer_send(slipring_frame_writer *w, uint32_t buffer, const 
 
 int slipring_frame_writer_abort(slipring_frame_writer *w, uint32_t buffer) {
     int code = check_open(w, buffer);
-    if (!code) code = slr_publisher_usable(w->pub);
+    if (!code) code = check_usable(w);
     if (code && code != SLIPRING_CLOSED && code != SLIPRING_TOPIC_GONE) return code;
     give_back(w, buffer, slr_buffer_number(slr_peek(&w->pool->buffer[buffer].word)));
     SLR_POINT("frame.aborted");

@@ -131,9 +131,14 @@ int slipring_frame_writer_open(slipring_publisher *pub, const char *bus, const c
     return SLIPRING_OK;
 }
 
-void slipring_frame_writer_close(slipring_frame_writer *w) {
-    for (uint32_t b = 0; b < w->pool->buffer_count; b++)
+void slipring_frame_writer_stop(slipring_frame_writer *w) {
+    for (uint32_t b = 0; w->pub && b < w->pool->buffer_count; b++)
         if (w->open >> b & 1) slipring_frame_writer_abort(w, b);
+    w->pub = NULL;
+}
+
+void slipring_frame_writer_close(slipring_frame_writer *w) {
+    slipring_frame_writer_stop(w);
     slr_pool_close(w->pool);
     free(w);
 }

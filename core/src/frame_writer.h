@@ -8,7 +8,7 @@
 #include "frames.h"
 
 struct slipring_frame_writer {
-    slipring_publisher *pub;
+    slipring_publisher *pub; /* NULL: stopped */
     struct slr_segment *s;
     struct slr_pool *pool;
     uint64_t run;

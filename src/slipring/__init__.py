@@ -7,6 +7,7 @@ A map of the package:
     slipring.Publisher      bus.publisher(): send, send_many, loan
     slipring.Subscriber     bus.subscriber(): recv, recv_many, recv_batch, view, iteration, asyncio
     slipring.Member         bus.join(): both in one
+    slipring.Frames         bus.frames(): FramePublisher and FrameSubscriber of large arrays (extra "numpy")
     slipring.Message        body, sender, type, seq, time_ns, topic
     slipring.wait           on many subscribers
     slipring.errors         every error, one class per cause
@@ -19,6 +20,9 @@ A map of the package:
 from __future__ import annotations
 
 from ._bus.bus import Bus
+from ._bus.frame_publisher import FramePublisher
+from ._bus.frame_subscriber import Frame, FrameSubscriber
+from ._bus.frames import Frames
 from ._bus.member import Member
 from ._bus.publisher import Publisher
 from ._bus.subscriber import Message, Subscriber
@@ -56,6 +60,10 @@ __all__ = [
     "Corrupt",
     "Denied",
     "ForkedHandle",
+    "Frame",
+    "FramePublisher",
+    "FrameSubscriber",
+    "Frames",
     "Full",
     "Member",
     "Message",

@@ -10,11 +10,15 @@ import stat
 import time
 import weakref
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
-from . import doctor, settings
+from . import doctor, frame_streams, settings
+from .frame_publisher import FramePublisher
+from .frame_subscriber import FrameSubscriber
+from .frames import Frames
 from .member import Member
 from .native import _native
 from .publisher import Publisher
@@ -102,7 +106,9 @@ class Bus:
             raise BadArgument(f"root={chosen!r} is not a directory's name", argument="root")
         self.root = os.path.abspath(chosen)
         self.path = os.path.join(self.root, name)
-        self._handles: weakref.WeakSet[Publisher | Subscriber] = weakref.WeakSet()
+        self._handles: weakref.WeakSet[Publisher | Subscriber | FramePublisher | FrameSubscriber] = (
+            weakref.WeakSet()
+        )
         self._closed = False
         _check_directory(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
 
@@ -178,6 +184,8 @@ class Bus:
             cursor["age_s"] = max(0.0, (now - cursor.pop("touched_ns")) / 1e9)
             expires_ns = cursor.pop("expires_ns")
             cursor["expires_s"] = expires_ns / 1e9 if expires_ns else None
+        if stats["content"] == "frames":
+            stats["streams"] = frame_streams.look(self.path, topic)
         return {"topic": topic, **stats}
 
     def cursors(self, topic: str) -> list[dict[str, Any]]:
@@ -299,6 +307,23 @@ class Bus:
             publisher.close()
             raise
         return Member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
+
+    def frames(
+        self,
+        topic: str,
+        shape: Any = None,
+        dtype: Any = None,
+        buffers: SupportsIndex | None = None,
+        streams: Any = None,
+        *,
+        mode: int | None = None,
+        max_readers: int | None = None,
+    ) -> Frames:
+        """Large arrays, in place: `.publisher()`, `.subscriber()`. What is not given takes what is there; a
+        publisher needs shape, and by default dtype="u1" and buffers=4. streams: names, or a dict by name."""
+        given = {"mode": mode, "max_readers": max_readers}
+        make = partial(_make_directory, self.root, self.path)
+        return Frames(self, self._topic(topic), make, shape, dtype, buffers, streams, given)
 
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""

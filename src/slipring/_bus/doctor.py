@@ -7,11 +7,12 @@ import re
 
 from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
 
+from . import frame_streams
 from .native import _native
 
 Finding = dict[str, str]
 
-_TOPIC_FILE = re.compile(r"(.+)\.(ring|readers)")
+_TOPIC_FILE = re.compile(r"(.+)\.(ring|readers|frames|frames-new)")
 
 
 def _finding(topic: str, problem: str, action: str) -> Finding:
@@ -25,6 +26,8 @@ def _dead_entries(path: str, topic: str) -> int:
 
 def _examine_whole(path: str, topic: str, repair: bool) -> list[Finding]:
     _native.topic_verify(path, topic)
+    if _native.topic_stats(path, topic)["content"] == "frames":
+        frame_streams.look(path, topic)
     dead = _dead_entries(path, topic)
     if not dead:
         return []
@@ -37,7 +40,7 @@ def _examine_whole(path: str, topic: str, repair: bool) -> list[Finding]:
 def _examine(path: str, topic: str, repair: bool) -> list[Finding]:
     try:
         if _native.topic_mend(path, topic, repair):
-            problem = "half a topic: one of its two files is missing"
+            problem = "half a topic: made or removed by somebody who died meanwhile"
             return [_finding(topic, problem, "removed" if repair else "removed with repair")]
         return _examine_whole(path, topic, repair)
     except (TopicNotFound, TopicGone):

@@ -113,6 +113,8 @@ bool region_type_ready(PyObject *module);
 bool view_type_ready(PyObject *module);
 bool loan_type_ready(PyObject *module);
 bool bell_type_ready(PyObject *module);
+bool frame_writer_type_ready(PyObject *module);
+bool frame_reader_type_ready(PyObject *module);
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
 
 /* Steals body; borrows the rest. */
@@ -150,6 +152,7 @@ PyObject *topic_mend(PyObject *module, PyObject *args);
 PyObject *topic_verify(PyObject *module, PyObject *args);
 PyObject *cursor_drop(PyObject *module, PyObject *args);
 PyObject *check_name(PyObject *module, PyObject *args);
+PyObject *frames_look(PyObject *module, PyObject *args);
 PyObject *layout(PyObject *module, PyObject *ignored);
 bool settings_parse(PyObject *dict, slipring_settings *out);
 
