@@ -97,7 +97,7 @@ static int take_over(slipring_frame_writer *w, const char *bus, const char *topi
                      size_t count) {
     struct slr_pool plan;
     int code = count ? slr_pool_plan(&plan, streams, count) : SLIPRING_OK;
-    slr_pool_tidy(bus, topic);
+    if (!code) slr_pool_tidy(bus, topic);
     if (!code) code = find_pool(w, bus, topic, &w->pool);
     if (!code && w->pool) code = count_frames(w, bus, topic, w->pool);
     if (code) return code;

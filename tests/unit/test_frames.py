@@ -344,9 +344,10 @@ def test_closing_in_the_middle_of_a_frame_aborts_it(frames):
 
 
 def test_a_second_publisher_is_busy_and_messages_and_frames_do_not_mix(bus, frames):
-    frames.publisher()
+    first = frames.publisher()
     with pytest.raises(slipring.Busy):
         frames.publisher()
+    send(first, 1)
     with pytest.raises(slipring.TopicExists) as other:
         bus.publisher("cam")
     assert (other.value.found, other.value.asked) == ("frames", "messages")
