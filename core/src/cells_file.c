@@ -117,6 +117,16 @@ static int create(const char *bus, const char *name, const slipring_cells_settin
     return code;
 }
 
+/* As much as an error holds, readable whatever is in the file. */
+static void quote(char out[64], const void *text, size_t size) {
+    size_t length = size < 63 ? size : 63;
+    for (size_t i = 0; i < length; i++) {
+        char c = ((const char *)text)[i];
+        out[i] = c < ' ' || c > '~' ? '?' : c;
+    }
+    out[length] = 0;
+}
+
 static int differs(const char *name, const char *argument, const char *found, const char *asked) {
     return slr_fault_exists(argument, found, asked,
                             "cells '%s' exist with %s=%.80s, asked for %.80s: leave %s out to take what is there, or remove "
@@ -133,8 +143,8 @@ static int check_match(const struct slr_cells *c, const slipring_cells_settings 
     }
     bool same_format = s->format_size == c->format_size && memcmp(s->format, c->header->format, c->format_size) == 0;
     if (s->item_size == 0 || (s->item_size == c->item_size && same_format)) return SLIPRING_OK;
-    snprintf(found, sizeof found, "%.*s", (int)c->format_size, (const char *)c->header->format);
-    snprintf(asked, sizeof asked, "%.*s", (int)s->format_size, s->format ? s->format : "");
+    quote(found, c->header->format, c->format_size);
+    quote(asked, s->format, s->format_size);
     return differs(name, "dtype", found, asked);
 }
 

@@ -7,6 +7,7 @@ A map of the package:
     slipring.Publisher      bus.publisher(): send, send_many, loan
     slipring.Subscriber     bus.subscriber(): recv, recv_many, recv_batch, view, iteration, asyncio
     slipring.Member         bus.join(): both in one
+    slipring.Cells          bus.cells(): the newest values of one writer for one reader
     slipring.Frames         bus.frames(): FramePublisher and FrameSubscriber of large arrays (extra "numpy")
     slipring.Message        body, sender, type, seq, time_ns, topic
     slipring.wait           on many subscribers
@@ -20,6 +21,8 @@ A map of the package:
 from __future__ import annotations
 
 from ._bus.bus import Bus
+from ._bus.cells import Cells
+from ._bus.cells_ends import CellsReader, CellsWriter
 from ._bus.frame_publisher import FramePublisher
 from ._bus.frame_subscriber import Frame, FrameSubscriber
 from ._bus.frames import Frames
@@ -56,6 +59,9 @@ __all__ = [
     "BadArgument",
     "Bus",
     "Busy",
+    "Cells",
+    "CellsReader",
+    "CellsWriter",
     "Closed",
     "Corrupt",
     "Denied",

@@ -40,6 +40,8 @@ static void run(void) {
         CHECK_EQ(await(reader), i);
     }
     child_join(child);
+    slipring_cells_reader_close(reader);
+    slipring_cells_writer_close(writer);
 }
 
 int main(int argc, char **argv) { return harness_main(argc, argv, run); }

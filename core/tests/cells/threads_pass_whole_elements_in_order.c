@@ -64,6 +64,8 @@ static void run(void) {
     CHECK_EQ(counts.received + counts.lost + counts.skipped, total);
     CHECK_EQ(counts.position, total);
     CHECK_EQ(cells_info("c").puts, total);
+    slipring_cells_reader_close(reader);
+    slipring_cells_writer_close(writer);
     printf("%llu of %llu seen\n", (unsigned long long)seen, (unsigned long long)total);
 }
 

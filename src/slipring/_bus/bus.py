@@ -5,26 +5,21 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import time
 import weakref
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
-from . import doctor, frame_streams, settings
-from .frame_publisher import FramePublisher
-from .frame_subscriber import FrameSubscriber
+from . import cells, doctor, frame_streams, kinds, settings
+from .cells import Cells
 from .frames import Frames
 from .member import Member
 from .native import _native
 from .publisher import Publisher
 from .subscriber import Subscriber
-
-_RING_FILE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]{0,99})\.ring")
 
 
 def default_root() -> str:
@@ -106,9 +101,7 @@ class Bus:
             raise BadArgument(f"root={chosen!r} is not a directory's name", argument="root")
         self.root = os.path.abspath(chosen)
         self.path = os.path.join(self.root, name)
-        self._handles: weakref.WeakSet[Publisher | Subscriber | FramePublisher | FrameSubscriber] = (
-            weakref.WeakSet()
-        )
+        self._handles: weakref.WeakSet[Any] = weakref.WeakSet()
         self._closed = False
         _check_directory(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
 
@@ -163,21 +156,28 @@ class Bus:
         _native.topic_create(self.path, topic, given, exist_ok)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
-        """Remove a topic; whoever uses it gets TopicGone."""
+        """Remove a topic, or cells; whoever uses it gets TopicGone."""
         try:
-            _native.topic_remove(self.path, self._topic(topic))
+            kinds.kind_of(self.path, self._topic(topic)).remove(self.path, topic)
         except TopicNotFound:
             if not missing_ok:
                 raise
 
     def topics(self) -> list[str]:
         """The names of the topics that exist, sorted."""
+        return [name for name, kind in self.contents().items() if kind == "topic"]
+
+    def contents(self) -> dict[str, str]:
+        """Everything on the bus by name: "topic" or "cells"."""
         if self._closed:
             raise Closed("this bus is closed")
-        return sorted(match[1] for match in map(_RING_FILE.fullmatch, self._files()) if match)
+        return {name: kind.noun for name, kind in kinds.contents(self._files()).items()}
 
     def stats(self, topic: str) -> dict[str, Any]:
-        """Counters and tables of a topic, as they stand in shared memory."""
+        """Counters and tables of a topic, or of cells, as they stand in shared memory."""
+        kind = kinds.kind_of(self.path, self._topic(topic))
+        if kind is not kinds.TOPIC:
+            return kind.stats(self.path, topic)
         stats = _native.topic_stats(self.path, self._topic(topic))
         now = time.time_ns()
         for cursor in stats["cursors"]:
@@ -308,6 +308,24 @@ class Bus:
             raise
         return Member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
 
+    def cells(
+        self,
+        name: str,
+        dtype: Any = None,
+        depth: int | None = None,
+        shape: int | Iterable[int] | None = None,
+        *,
+        size: int | None = None,
+        mode: int | None = None,
+        exist_ok: bool = True,
+    ) -> Cells:
+        """The newest `depth` (default 4) values of one writer for one reader: numpy values, or `size` bytes.
+
+        Creates them when missing. What is given must match what exists; what is not takes what is there."""
+        arguments = (dtype, depth, shape, size, mode, exist_ok)
+        cells.create(self.path, self._topic(name), *arguments, lambda: _make_directory(self.root, self.path))
+        return Cells(self.path, name, self._handles.add)
+
     def frames(
         self,
         topic: str,
@@ -322,8 +340,8 @@ class Bus:
         """Large arrays, in place: `.publisher()`, `.subscriber()`. What is not given takes what is there; a
         publisher needs shape, and by default dtype="u1" and buffers=4. streams: names, or a dict by name."""
         given = {"mode": mode, "max_readers": max_readers}
-        make = partial(_make_directory, self.root, self.path)
-        return Frames(self, self._topic(topic), make, shape, dtype, buffers, streams, given)
+        arguments = (shape, dtype, buffers, streams, given)
+        return Frames(self, self._topic(topic), lambda: _make_directory(self.root, self.path), *arguments)
 
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""

@@ -24,6 +24,8 @@ DEFAULT_DTYPE = "u1"
 DEFAULT_BUFFERS = 4
 NEEDS = "bus.frames()"
 
+SUFFIXES = ("frames", "frames-new")  # of the buffers; "new": whose maker died before they were in place
+
 Shape = tuple[int, ...]
 Stream = tuple[str, Shape, str, int, int]
 _KEYS = ("shape", "dtype", "buffers")
@@ -131,3 +133,10 @@ def look(path: str, topic: str) -> list[dict[str, Any]]:
         for (name, shape, dtype, item, buffers), busy in zip(streams, held, strict=True)
         if (size := item * math.prod(shape))
     ]
+
+
+def verify(path: str, topic: str) -> None:
+    """Raises what is wrong with a topic, and with the buffers of one that carries frames."""
+    _native.topic_verify(path, topic)
+    if _native.topic_stats(path, topic)["content"] == "frames":
+        look(path, topic)

@@ -118,11 +118,14 @@ PyObject *check_name(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-PyObject *layout(PyObject *module, PyObject *ignored) {
+/* layout(kind="topic") */
+PyObject *layout(PyObject *module, PyObject *args) {
     size_t count;
-    const slipring_layout_field *fields = slipring_layout(&count);
+    const char *kind = "topic";
     (void)module;
-    (void)ignored;
+    if (!PyArg_ParseTuple(args, "|s", &kind)) return NULL;
+    const slipring_layout_field *fields = slipring_layout_of(kind, &count);
+    if (!fields) return raise_bad_argument("kind", "there is no such kind of file");
     PyObject *rows = PyList_New(0);
     for (size_t i = 0; rows && i < count; i++) {
         PyObject *row =
@@ -131,7 +134,7 @@ PyObject *layout(PyObject *module, PyObject *ignored) {
         Py_XDECREF(row);
     }
     if (!rows) return NULL;
-    return Py_BuildValue("KN", (unsigned long long)slipring_layout_hash(), rows);
+    return Py_BuildValue("KN", (unsigned long long)slipring_layout_hash_of(kind), rows);
 }
 
 /* Stats ----------------------------------------------------------------------------------------------------- */
