@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 22 between real processes: who comes first, restarts, other geometries, readers of their own pace."""
+"""Promise 22 between real processes: who comes first, restarts, other geometries, readers at their pace."""
 
 import numpy as np
 import pytest

@@ -192,7 +192,9 @@ def test_a_subscriber_starts_where_it_asked(frames, start, first):
 
 
 def test_streams_have_their_own_shapes_buffers_and_ids(bus):
-    frames = bus.frames("rig", streams={"rgb": ((4, 4, 3), "u1"), "depth": {"shape": (2, 2), "dtype": "f4", "buffers": 2}})
+    frames = bus.frames(
+        "rig", streams={"rgb": ((4, 4, 3), "u1"), "depth": {"shape": (2, 2), "dtype": "f4", "buffers": 2}}
+    )
     pub = frames.publisher()
     every, depth = frames.subscriber(), frames.subscriber(stream="depth")
     send(pub, 1, "rgb")
@@ -206,7 +208,10 @@ def test_streams_have_their_own_shapes_buffers_and_ids(bus):
             seen.append((frame.stream, frame.id, frame.array.shape))
     assert seen == [("rgb", 0, (4, 4, 3)), ("depth", 0, (2, 2)), ("rgb", 1, (4, 4, 3))]
     assert pub.streams == every.streams == ("rgb", "depth")
-    assert [(s["stream"], s["buffers"], s["frame_bytes"]) for s in frames.streams()] == [("rgb", 4, 48), ("depth", 2, 16)]
+    assert [(s["stream"], s["buffers"], s["frame_bytes"]) for s in frames.streams()] == [
+        ("rgb", 4, 48),
+        ("depth", 2, 16),
+    ]
 
 
 def test_a_fast_stream_takes_nothing_from_a_slow_one(bus):
@@ -389,7 +394,10 @@ def test_bad_geometry_is_refused_by_name(bus, given, argument):
     bus.frames("cam", **SMALL).publisher()
 
 
-@pytest.mark.parametrize("given", [{"shape": "abc"}, {"shape": (1.5,)}, {"shape": (2,), "streams": (1,)}, {"shape": (2,), "streams": 7}])
+@pytest.mark.parametrize(
+    "given",
+    [{"shape": "abc"}, {"shape": (1.5,)}, {"shape": (2,), "streams": (1,)}, {"shape": (2,), "streams": 7}],
+)
 def test_arguments_of_a_wrong_type_are_type_errors(bus, given):
     with pytest.raises(TypeError):
         bus.frames("cam", **given).publisher()

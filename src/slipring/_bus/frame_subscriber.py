@@ -107,6 +107,9 @@ class FrameSubscriber:
     def _ready(self) -> bool:
         return self.subscriber._ready()
 
+    def _waited(self) -> Subscriber:
+        return self.subscriber
+
     @property
     def topic(self) -> str:
         return self.subscriber.topic
