@@ -21,6 +21,8 @@
 /* Store–load agreements (Dekker): of two sides that each write and then read, at least one sees the other. */
 #define slr_agree_store(p, v) atomic_store_explicit((p), (v), memory_order_seq_cst)
 
+#define slr_agree_load(p) atomic_load_explicit((p), memory_order_seq_cst)
+
 static inline void slr_fence_full(void) { atomic_thread_fence(memory_order_seq_cst); }
 /* Before writing memory that optimistic readers may be copying: they must see the reservation behind it. */
 static inline void slr_fence_before_overwrite(void) { atomic_thread_fence(memory_order_release); }
@@ -29,6 +31,15 @@ static inline void slr_fence_after_copy(void) { atomic_thread_fence(memory_order
 
 static inline bool slr_swap_if(_Atomic uint64_t *p, uint64_t expected, uint64_t desired) {
     return atomic_compare_exchange_strong_explicit(p, &expected, desired, memory_order_acq_rel, memory_order_acquire);
+}
+
+static inline bool slr_agree_swap_if(_Atomic uint64_t *p, uint64_t expected, uint64_t desired) {
+    return atomic_compare_exchange_strong_explicit(p, &expected, desired, memory_order_seq_cst, memory_order_acquire);
+}
+
+/* What it was before. One instruction, where setting bits would be a loop. */
+static inline uint64_t slr_add(_Atomic uint64_t *p, uint64_t by) {
+    return atomic_fetch_add_explicit(p, by, memory_order_acq_rel);
 }
 
 static inline bool slr_swap_if32(_Atomic uint32_t *p, uint32_t expected, uint32_t desired) {

@@ -76,6 +76,7 @@ int slipring_looker_topic(slipring_looker *looker, slipring_topic_info *out) {
     out->max_cursors = s->cursor_count;
     out->delivery = s->delivery;
     out->writers = s->writers;
+    out->content = s->content;
     out->freed = slr_observe(&s->ring->freed);
     count_sequences(s, out);
     for (uint32_t e = 0; e < s->writer_count; e++) out->bytes += slr_peek(&s->writer[e].bytes);

@@ -2,10 +2,8 @@
  *
  * Who is alive. Every participant holds, for life, an open-file-description lock on the first byte of its table
  * entry; the kernel releases it when the process ends, however it ends. No pids, no heartbeats, no time: a stopped
- * process keeps its lock, and pid namespaces do not matter.
- *
- * A forked child shares its parent's open file descriptions and would keep the locks alive; a fork handler closes
- * them in the child and makes its handles unusable. exec closes them too (O_CLOEXEC).
+ * process keeps its lock, and pid namespaces do not matter. Forked children let go of their parent's locks (forks.h);
+ * exec closes them too (O_CLOEXEC).
  */
 #ifndef SLR_PEERS_H
 #define SLR_PEERS_H
@@ -23,12 +21,5 @@ bool slr_lock_held(int fd, uint64_t offset);
 bool slr_writer_dead(const struct slr_segment *segment, uint32_t entry);
 bool slr_reader_dead(const struct slr_segment *segment, uint32_t entry);
 bool slr_cursor_attached(const struct slr_segment *segment, uint32_t entry);
-
-/* Files are opened and registered between these two, so that no fork falls between. */
-void slr_fork_defer(void);
-void slr_fork_allow(void);
-void slr_fork_watch(struct slr_segment *segment); /* while deferred */
-void slr_fork_unwatch(struct slr_segment *segment);
-uint64_t slr_fork_generation(void);
 
 #endif

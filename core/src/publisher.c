@@ -13,6 +13,7 @@
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
+#include "publisher.h"
 #include "ticker.h"
 #include "wait.h"
 
@@ -160,9 +161,15 @@ static int check_type(size_t type_size) {
     return slr_fault(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes, at most %d", type_size, SLIPRING_MAX_TYPE);
 }
 
-static int begin(slipring_publisher *pub, const struct texts *texts) {
+struct slr_segment *slr_publisher_segment(slipring_publisher *pub) { return pub->s; }
+
+int slr_publisher_usable(slipring_publisher *pub) {
     if (slr_peek(&pub->interrupted)) return slr_fault(SLIPRING_CLOSED, "", "the publisher is closed");
-    int code = slr_segment_check(pub->s);
+    return slr_segment_check(pub->s);
+}
+
+static int begin(slipring_publisher *pub, const struct texts *texts) {
+    int code = slr_publisher_usable(pub);
     if (!code) code = check_type(texts->type_size);
     if (!code) use_texts(pub, texts);
     return code;

@@ -8,15 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "boot.h"
 #include "fault.h"
+#include "files.h"
 #include "geometry.h"
 #include "peers.h"
 
@@ -42,50 +40,9 @@ uint64_t slr_segment_cursor_offset(const struct slr_segment *s, uint32_t entry) 
     return SLR_PAGE + (uint64_t)s->reader_count * SLR_READER_SIZE + (uint64_t)entry * SLR_CURSOR_SIZE;
 }
 
-static int open_file(int directory, const char *topic, const char *suffix, int flags) {
-    char file[SLIPRING_MAX_NAME + 16];
-    snprintf(file, sizeof file, "%s.%s", topic, suffix);
-    return openat(directory, file, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-}
-
-static int open_fault(const char *topic, const char *suffix) {
-    if (errno == ELOOP || errno == ENXIO || errno == EISDIR)
-        return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' is not a topic's file (a link, directory or device)",
-                         topic, suffix);
-    if (errno == ENOENT) return slr_fault(SLIPRING_NOT_FOUND, "topic", "there is no topic '%s' on this bus", topic);
-    return slr_fault_errno("cannot open '%s.%s'", topic, suffix);
-}
-
-static int not_ours(const char *topic, const char *suffix, const char *why) {
-    return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' %s", topic, suffix, why);
-}
-
-static int read_header(int fd, const char *topic, const char *suffix, void *header, size_t size, uint64_t *file_size) {
-    struct stat status;
-    if (fstat(fd, &status)) return slr_fault_errno("cannot inspect '%s.%s'", topic, suffix);
-    if (!S_ISREG(status.st_mode)) return not_ours(topic, suffix, "is not a regular file");
-    *file_size = (uint64_t)status.st_size;
-    if (*file_size < SLR_PAGE || pread(fd, header, size, 0) != (ssize_t)size)
-        return not_ours(topic, suffix, "is too short to be a topic's file");
-    return SLIPRING_OK;
-}
-
-static int check_signature(const char *topic, const char *suffix, bool magic, uint32_t version, uint64_t hash) {
-    if (!magic) return not_ours(topic, suffix, "is not a Slipring file");
-    if (version != SLR_LAYOUT_VERSION)
-        return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' has layout version %u, this build knows %u", topic,
-                         suffix, version, SLR_LAYOUT_VERSION);
-    if (hash != slr_layout_hash()) return not_ours(topic, suffix, "was made by a build with another memory layout");
-    return SLIPRING_OK;
-}
-
-static int corrupt(const char *topic, const char *suffix, const char *what) {
-    return slr_fault(SLIPRING_CORRUPT, "topic", "'%s.%s' is damaged: %s; remove the topic to start afresh", topic,
-                     suffix, what);
-}
-
 static int check_ring(const char *topic, const struct slr_ring_header *h, uint64_t file_size, struct slr_geometry *g) {
-    int code = check_signature(topic, "ring", h->magic == SLR_RING_MAGIC, h->version, h->layout_hash);
+    int code = slr_file_check_signature(topic, "ring", h->magic == SLR_RING_MAGIC, h->version,
+                                        h->layout_hash == slr_layout_hash());
     if (code) return code;
     *g = (struct slr_geometry){.capacity = h->capacity,
                                .slot_count = h->slot_count,
@@ -96,25 +53,22 @@ static int check_ring(const char *topic, const struct slr_ring_header *h, uint64
         h->writers_offset != g->writers_offset || h->slots_offset != g->slots_offset ||
         h->passed_offset != g->passed_offset || h->abandoned_offset != g->abandoned_offset ||
         h->payload_offset != g->payload_offset)
-        return corrupt(topic, "ring", "its header contradicts itself");
-    if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE) return corrupt(topic, "ring", "unknown settings");
-    if (file_size != g->ring_size) return corrupt(topic, "ring", "it was truncated or extended");
-    uint8_t boot_id[16];
-    if (slr_boot_id(boot_id)) return slr_fault_errno("cannot read this machine's boot id");
-    if (memcmp(boot_id, h->boot_id, sizeof boot_id) != 0)
-        return corrupt(topic, "ring", "it was written before this machine's last start");
-    return SLIPRING_OK;
+        return slr_file_corrupt(topic, "ring", "its header contradicts itself");
+    if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE || h->content > SLR_FRAMES) return slr_file_corrupt(topic, "ring", "unknown settings");
+    if (file_size != g->ring_size) return slr_file_corrupt(topic, "ring", "it was truncated or extended");
+    return slr_file_check_boot(topic, "ring", h->boot_id);
 }
 
 static int check_readers(const char *topic, const struct slr_readers_header *h, uint64_t file_size,
                          const struct slr_geometry *g) {
-    int code = check_signature(topic, "readers", h->magic == SLR_READERS_MAGIC, h->version, h->layout_hash);
+    int code = slr_file_check_signature(topic, "readers", h->magic == SLR_READERS_MAGIC, h->version,
+                                        h->layout_hash == slr_layout_hash());
     if (code) return code;
     if (h->page_size != SLR_PAGE || h->reader_count != g->reader_count || h->cursor_count != g->cursor_count ||
         h->readers_offset != g->readers_offset || h->cursors_offset != g->cursors_offset ||
         h->file_size != g->readers_size)
-        return corrupt(topic, "readers", "its header contradicts itself or the ring");
-    if (file_size != g->readers_size) return corrupt(topic, "readers", "it was truncated or extended");
+        return slr_file_corrupt(topic, "readers", "its header contradicts itself or the ring");
+    if (file_size != g->readers_size) return slr_file_corrupt(topic, "readers", "it was truncated or extended");
     return SLIPRING_OK;
 }
 
@@ -152,30 +106,20 @@ static int map_readers(struct slr_segment *s, int fd, const struct slr_geometry 
     return SLIPRING_OK;
 }
 
-/* A second open file description of the same file. */
-static int open_again(int directory, const char *topic, const char *suffix, int flags, int same_as) {
-    struct stat a, b;
-    int fd = open_file(directory, topic, suffix, flags);
-    if (fd < 0) return fd;
-    if (fstat(fd, &a) == 0 && fstat(same_as, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev) return fd;
-    close(fd);
-    errno = ENOENT; /* removed and made anew meanwhile: the caller looks again */
-    return -1;
-}
-
 static int open_files(struct slr_segment *s, int directory, const char *topic, enum slr_access access) {
     s->ring_writable = access == SLR_PUBLISH;
     s->prefault = access != SLR_LOOK; /* who only looks touches few pages */
-    s->ring_fd = open_file(directory, topic, "ring", s->ring_writable ? O_RDWR : O_RDONLY);
-    if (s->ring_fd < 0) return open_fault(topic, "ring");
+    s->ring_fd = slr_file_open(directory, topic, "ring", s->ring_writable ? O_RDWR : O_RDONLY);
+    if (s->ring_fd < 0) return slr_file_open_fault(topic, "ring");
     s->readers_writable = true;
-    s->readers_fd = open_file(directory, topic, "readers", O_RDWR);
+    s->readers_fd = slr_file_open(directory, topic, "readers", O_RDWR);
     if (s->readers_fd < 0 && errno == EACCES && access != SLR_PUBLISH) {
         s->readers_writable = false; /* may only look: no table entry, no wake-ups */
-        s->readers_fd = open_file(directory, topic, "readers", O_RDONLY);
+        s->readers_fd = slr_file_open(directory, topic, "readers", O_RDONLY);
     }
     if (s->readers_fd >= 0) return SLIPRING_OK;
-    return errno == ENOENT ? corrupt(topic, "ring", "its reader table is missing") : open_fault(topic, "readers");
+    if (errno == ENOENT) return slr_file_corrupt(topic, "ring", "its reader table is missing");
+    return slr_file_open_fault(topic, "readers");
 }
 
 static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, const char *topic) {
@@ -183,13 +127,13 @@ static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, con
     struct slr_readers_header readers;
     struct slr_geometry g;
     uint64_t ring_size = 0, readers_size = 0;
-    int code = read_header(s->ring_fd, topic, "ring", &ring, sizeof ring, &ring_size);
+    int code = slr_file_read_header(s->ring_fd, topic, "ring", &ring, sizeof ring, &ring_size);
     if (!code) code = check_ring(topic, &ring, ring_size, &g);
-    if (!code) code = read_header(s->readers_fd, topic, "readers", &readers, sizeof readers, &readers_size);
+    if (!code) code = slr_file_read_header(s->readers_fd, topic, "readers", &readers, sizeof readers, &readers_size);
     if (!code) code = check_readers(topic, &readers, readers_size, &g);
     if (code) return code;
     if (ring.generation != readers.generation)
-        return corrupt(topic, "readers", "it belongs to another topic of that name");
+        return slr_file_corrupt(topic, "readers", "it belongs to another topic of that name");
     s->generation = ring.generation;
     s->slot_count = g.slot_count;
     s->slot_mask = g.slot_count - 1;
@@ -201,6 +145,7 @@ static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, con
     s->cursor_count = g.cursor_count;
     s->delivery = (int)ring.delivery;
     s->writers = (int)ring.writers;
+    s->content = (int)ring.content;
     code = map_ring(s, ring_fd, &g);
     return code ? code : map_readers(s, readers_fd, &g);
 }
@@ -208,10 +153,10 @@ static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, con
 /* Through descriptors of their own, closed once the mappings are made. */
 static int map_files(struct slr_segment *s, int directory, const char *topic) {
     int ring_flags = s->ring_writable ? O_RDWR : O_RDONLY, readers_flags = s->readers_writable ? O_RDWR : O_RDONLY;
-    int ring_fd = open_again(directory, topic, "ring", ring_flags, s->ring_fd);
-    if (ring_fd < 0) return open_fault(topic, "ring");
-    int readers_fd = open_again(directory, topic, "readers", readers_flags, s->readers_fd);
-    int code = readers_fd < 0 ? open_fault(topic, "readers") : check_and_map(s, ring_fd, readers_fd, topic);
+    int ring_fd = slr_file_open_again(directory, topic, "ring", ring_flags, s->ring_fd);
+    if (ring_fd < 0) return slr_file_open_fault(topic, "ring");
+    int readers_fd = slr_file_open_again(directory, topic, "readers", readers_flags, s->readers_fd);
+    int code = readers_fd < 0 ? slr_file_open_fault(topic, "readers") : check_and_map(s, ring_fd, readers_fd, topic);
     if (readers_fd >= 0) close(readers_fd);
     close(ring_fd);
     return code;
@@ -222,7 +167,7 @@ static int open_once(int directory, const char *topic, enum slr_access access, s
     if (!s) return slr_fault_errno("cannot open topic '%s'", topic);
     s->ring_fd = s->readers_fd = -1;
     slr_fork_defer();
-    slr_fork_watch(s);
+    s->fork_generation = slr_fork_watch(&s->watched, &s->ring_fd, &s->readers_fd);
     int code = open_files(s, directory, topic, access);
     slr_fork_allow();
     if (!code) code = map_files(s, directory, topic);
@@ -236,10 +181,8 @@ static int open_once(int directory, const char *topic, enum slr_access access, s
 int slr_segment_open(const char *bus, const char *topic, enum slr_access access, struct slr_segment **out) {
     int code = slipring_check_name("topic", topic);
     if (code) return code;
-    int directory = open(bus, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0 && errno == ENOENT)
-        return slr_fault(SLIPRING_NOT_FOUND, "topic", "there is no topic '%s': nobody has made the bus '%s'", topic, bus);
-    if (directory < 0) return slr_fault_errno("cannot open the bus directory '%s'", bus);
+    int directory;
+    if ((code = slr_bus_open(bus, topic, "ring", &directory))) return code;
     /* Removed and made anew between opening the one file and the other: look again. */
     for (int attempt = 0; attempt < 4; attempt++) {
         code = open_once(directory, topic, access, out);
@@ -250,7 +193,7 @@ int slr_segment_open(const char *bus, const char *topic, enum slr_access access,
 }
 
 void slr_segment_close(struct slr_segment *s) {
-    slr_fork_unwatch(s);
+    slr_fork_unwatch(&s->watched);
     if (s->ring_span) munmap(s->ring, s->ring_span);
     if (s->readers_span) munmap(s->readers, s->readers_span);
     if (s->ring_fd >= 0) close(s->ring_fd);
@@ -266,10 +209,8 @@ int slr_segment_check(const struct slr_segment *s) {
 }
 
 int slr_segment_check_file(const struct slr_segment *s) {
-    struct stat status;
     int code = slr_segment_check(s);
     if (code) return code;
-    bool gone = fstat(s->ring_fd, &status) == 0 && status.st_nlink == 0;
-    gone = gone || (fstat(s->readers_fd, &status) == 0 && status.st_nlink == 0);
+    bool gone = slr_file_deleted(s->ring_fd) || slr_file_deleted(s->readers_fd);
     return gone ? slr_fault(SLIPRING_TOPIC_GONE, "topic", "the topic's files were deleted") : SLIPRING_OK;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "atomics.h"
+#include "forks.h"
 #include "layout.h"
 #include "slipring.h"
 
@@ -18,7 +19,7 @@ struct slr_segment {
     /* Checked once against the size of the mapping, then only these copies are used. */
     uint64_t generation, slot_count, slot_mask, capacity, payload_mask;
     uint32_t slot_shift, writer_count, reader_count, cursor_count;
-    int delivery, writers;
+    int delivery, writers, content;
     bool ring_writable, readers_writable, prefault;
 
     struct slr_ring_header *ring;
@@ -36,7 +37,7 @@ struct slr_segment {
     int ring_fd, readers_fd;
     size_t ring_span, readers_span;
     uint64_t fork_generation;
-    struct slr_segment *next, **link; /* all segments of the process, for fork */
+    struct slr_watched watched;
 };
 
 int slr_segment_open(const char *bus, const char *topic, enum slr_access access, struct slr_segment **out);

@@ -7,6 +7,8 @@ A map of the package:
     slipring.Publisher      bus.publisher(): send, send_many, loan
     slipring.Subscriber     bus.subscriber(): recv, recv_many, recv_batch, view, iteration, asyncio
     slipring.Member         bus.join(): both in one
+    slipring.Cells          bus.cells(): the newest values of one writer for one reader
+    slipring.Frames         bus.frames(): FramePublisher and FrameSubscriber of large arrays (extra "numpy")
     slipring.Message        body, sender, type, seq, time_ns, topic
     slipring.wait           on many subscribers
     slipring.errors         every error, one class per cause
@@ -19,6 +21,11 @@ A map of the package:
 from __future__ import annotations
 
 from ._bus.bus import Bus
+from ._bus.cells import Cells
+from ._bus.cells_ends import CellsReader, CellsWriter
+from ._bus.frame_publisher import FramePublisher
+from ._bus.frame_subscriber import Frame, FrameSubscriber
+from ._bus.frames import Frames
 from ._bus.member import Member
 from ._bus.publisher import Publisher
 from ._bus.subscriber import Message, Subscriber
@@ -52,10 +59,17 @@ __all__ = [
     "BadArgument",
     "Bus",
     "Busy",
+    "Cells",
+    "CellsReader",
+    "CellsWriter",
     "Closed",
     "Corrupt",
     "Denied",
     "ForkedHandle",
+    "Frame",
+    "FramePublisher",
+    "FrameSubscriber",
+    "Frames",
     "Full",
     "Member",
     "Message",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import time
 import weakref
@@ -14,14 +13,14 @@ from typing import Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
-from . import doctor, settings
+from . import cells, doctor, frame_streams, kinds, settings
+from .cells import Cells
 from .clock import Clock
+from .frames import Frames
 from .member import Member
 from .native import _native
 from .publisher import Publisher
 from .subscriber import Subscriber
-
-_RING_FILE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]{0,99})\.ring")
 
 
 def default_root() -> str:
@@ -106,7 +105,7 @@ class Bus:
             raise BadArgument(f"root={chosen!r} is not a directory's name", argument="root")
         self.root = os.path.abspath(chosen)
         self.path = os.path.join(self.root, name)
-        self._handles: weakref.WeakSet[Publisher | Subscriber] = weakref.WeakSet()
+        self._handles: weakref.WeakSet[Any] = weakref.WeakSet()
         self._closed = False
         _check_directory(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
 
@@ -163,7 +162,7 @@ class Bus:
         _native.topic_create(self.path, topic, given, exist_ok)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
-        """Remove a topic; whoever uses it gets TopicGone."""
+        """Remove a topic, or cells; whoever uses it gets TopicGone."""
         try:
             self._remove(self._topic(topic))
         except TopicNotFound:
@@ -171,7 +170,7 @@ class Bus:
                 raise
 
     def _remove(self, topic: str) -> None:
-        _native.topic_remove(self.path, topic)
+        kinds.kind_of(self.path, topic).remove(self.path, topic)
 
     def topics(self) -> list[str]:
         """The names of the topics that exist, sorted."""
@@ -179,17 +178,28 @@ class Bus:
             raise Closed("this bus is closed")
         return sorted(self._names())
 
+    def contents(self) -> dict[str, str]:
+        """Everything on the bus by name: "topic" or "cells"."""
+        if self._closed:
+            raise Closed("this bus is closed")
+        return {name: kind.noun for name, kind in kinds.contents(self._files()).items()}
+
     def _names(self) -> list[str]:
-        return [match[1] for match in map(_RING_FILE.fullmatch, self._files()) if match]
+        return [name for name, kind in kinds.contents(self._files()).items() if kind is kinds.TOPIC]
 
     def stats(self, topic: str) -> dict[str, Any]:
-        """Counters and tables of a topic, as they stand in shared memory."""
-        stats = self._tables(self._topic(topic))
+        """Counters and tables of a topic, or of cells, as they stand in shared memory."""
+        kind = kinds.kind_of(self.path, self._topic(topic))
+        if kind is not kinds.TOPIC:
+            return kind.stats(self.path, topic)
+        stats = self._tables(topic)
         now = self.clock.time_ns()
         for cursor in stats["cursors"]:
             cursor["age_s"] = max(0.0, (now - cursor.pop("touched_ns")) / 1e9)
             expires_ns = cursor.pop("expires_ns")
             cursor["expires_s"] = expires_ns / 1e9 if expires_ns else None
+        if stats.get("content") == "frames":
+            stats["streams"] = frame_streams.look(self.path, topic)
         return {"topic": topic, **stats}
 
     def _tables(self, topic: str) -> dict[str, Any]:
@@ -323,6 +333,41 @@ class Bus:
             publisher.close()
             raise
         return self._member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
+
+    def cells(
+        self,
+        name: str,
+        dtype: Any = None,
+        depth: int | None = None,
+        shape: int | Iterable[int] | None = None,
+        *,
+        size: int | None = None,
+        mode: int | None = None,
+        exist_ok: bool = True,
+    ) -> Cells:
+        """The newest `depth` (default 4) values of one writer for one reader: numpy values, or `size` bytes.
+
+        Creates them when missing. What is given must match what exists; what is not takes what is there."""
+        arguments = (dtype, depth, shape, size, mode, exist_ok)
+        cells.create(self.path, self._topic(name), *arguments, lambda: _make_directory(self.root, self.path))
+        return Cells(self.path, name, self._handles.add)
+
+    def frames(
+        self,
+        topic: str,
+        shape: Any = None,
+        dtype: Any = None,
+        buffers: SupportsIndex | None = None,
+        streams: Any = None,
+        *,
+        mode: int | None = None,
+        max_readers: int | None = None,
+    ) -> Frames:
+        """Large arrays, in place: `.publisher()`, `.subscriber()`. What is not given takes what is there; a
+        publisher needs shape, and by default dtype="u1" and buffers=4. streams: names, or a dict by name."""
+        given = {"mode": mode, "max_readers": max_readers}
+        arguments = (shape, dtype, buffers, streams, given)
+        return Frames(self, self._topic(topic), lambda: _make_directory(self.root, self.path), *arguments)
 
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the dead left on a bus: table entries, half-made or half-removed topics, damaged files."""
+"""What the dead left on a bus: table entries, half-made or half-removed things, damaged files."""
 
 from __future__ import annotations
 
@@ -7,52 +7,55 @@ import re
 
 from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
 
-from .native import _native
+from .kinds import KINDS, Kind
 
 Finding = dict[str, str]
 
-_TOPIC_FILE = re.compile(r"(.+)\.(ring|readers)")
+_FILE = re.compile(rf"(.+)\.({'|'.join(suffix for kind in KINDS for suffix in kind.suffixes)})")
+_KIND_OF = {suffix: kind for kind in KINDS for suffix in kind.suffixes}
 
 
-def _finding(topic: str, problem: str, action: str) -> Finding:
-    return {"topic": topic, "problem": problem, "action": action}
+def _finding(name: str, problem: str, action: str) -> Finding:
+    return {"topic": name, "problem": problem, "action": action}
 
 
-def _dead_entries(path: str, topic: str) -> int:
-    stats = _native.topic_stats(path, topic)
-    return sum(not entry["alive"] for entry in (*stats["publishers"], *stats["readers"]))
+def _dead_entries(path: str, kind: Kind, name: str) -> int:
+    stats = kind.stats(path, name)
+    return sum(not entry["alive"] for users in kind.users for entry in stats[users])
 
 
-def _examine_whole(path: str, topic: str, repair: bool) -> list[Finding]:
-    _native.topic_verify(path, topic)
-    dead = _dead_entries(path, topic)
+def _examine_whole(path: str, kind: Kind, name: str, repair: bool) -> list[Finding]:
+    kind.verify(path, name)
+    dead = _dead_entries(path, kind, name)
     if not dead:
         return []
     if repair:
-        _native.topic_sweep(path, topic)
+        kind.sweep(path, name)
     problem = f"{dead} table {'entry' if dead == 1 else 'entries'} of dead processes"
-    return [_finding(topic, problem, "cleared" if repair else "cleared by the next attach, or with repair")]
+    return [_finding(name, problem, "cleared" if repair else "cleared by the next attach, or with repair")]
 
 
-def _examine(path: str, topic: str, repair: bool) -> list[Finding]:
+def _examine(path: str, kind: Kind, name: str, repair: bool) -> list[Finding]:
     try:
-        if _native.topic_mend(path, topic, repair):
-            problem = "half a topic: one of its two files is missing"
-            return [_finding(topic, problem, "removed" if repair else "removed with repair")]
-        return _examine_whole(path, topic, repair)
+        if kind.mend(path, name, repair):
+            problem = f"half a {kind.noun}: one of its files is missing"
+            return [_finding(name, problem, "removed" if repair else "removed with repair")]
+        return _examine_whole(path, kind, name, repair)
     except (TopicNotFound, TopicGone):
         return []  # removed while we looked
     except BadArgument:
-        return [_finding(topic, "a file that is not Slipring's", "left alone")]
+        return [_finding(name, "a file that is not Slipring's", "left alone")]
     except Denied as error:
-        return [_finding(topic, f"Denied: {error}", "not checked: ask its owner")]
+        return [_finding(name, f"Denied: {error}", "not checked: ask its owner")]
     except SlipringError as error:
-        return [_finding(topic, f"{type(error).__name__}: {error}", f"remove it: slipring rm {topic}")]
+        return [_finding(name, f"{type(error).__name__}: {error}", f"remove it: slipring rm {name}")]
 
 
 def examine(path: str, files: list[str], repair: bool) -> list[Finding]:
-    """Findings of one bus directory, by topic."""
-    topics = sorted({match[1] for match in map(_TOPIC_FILE.fullmatch, files) if match})
-    findings = [finding for topic in topics for finding in _examine(path, topic, repair)]
-    strangers = [file for file in files if not _TOPIC_FILE.fullmatch(file)]
+    """Findings of one bus directory, by name."""
+    matches = filter(None, map(_FILE.fullmatch, files))
+    things = sorted({(match[1], _KIND_OF[match[2]].noun) for match in matches})
+    by_noun = {kind.noun: kind for kind in KINDS}
+    findings = [finding for name, noun in things for finding in _examine(path, by_noun[noun], name, repair)]
+    strangers = [file for file in files if not _FILE.fullmatch(file)]
     return findings + [_finding(file, "a file that is not Slipring's", "left alone") for file in strangers]

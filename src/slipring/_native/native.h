@@ -151,6 +151,9 @@ bool region_type_ready(PyObject *module);
 bool view_type_ready(PyObject *module);
 bool loan_type_ready(PyObject *module);
 bool bell_type_ready(PyObject *module);
+bool cells_types_ready(PyObject *module);
+bool frame_writer_type_ready(PyObject *module);
+bool frame_reader_type_ready(PyObject *module);
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
 
 /* Steals body; borrows the rest. */
@@ -189,8 +192,14 @@ PyObject *topic_stats(PyObject *module, PyObject *args);
 PyObject *topic_sweep(PyObject *module, PyObject *args);
 PyObject *topic_mend(PyObject *module, PyObject *args);
 PyObject *topic_verify(PyObject *module, PyObject *args);
+PyObject *cells_create(PyObject *module, PyObject *args);
+PyObject *cells_remove(PyObject *module, PyObject *args);
+PyObject *cells_stats(PyObject *module, PyObject *args);
+PyObject *cells_sweep(PyObject *module, PyObject *args);
 PyObject *cursor_drop(PyObject *module, PyObject *args);
 PyObject *check_name(PyObject *module, PyObject *args);
+PyObject *layout(PyObject *module, PyObject *args);
+PyObject *frames_look(PyObject *module, PyObject *args);
 PyObject *layout(PyObject *module, PyObject *ignored);
 bool settings_parse(PyObject *dict, slipring_settings *out);
 

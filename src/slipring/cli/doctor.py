@@ -30,7 +30,7 @@ def command(target: Target, repair: bool, form: str) -> int:
     The exit code is 1 while problems remain; --repair checks again after clearing.
     """
     with target.open() as bus:
-        checked = len(bus.topics())
+        checked = len(bus.contents())
         found = bus.doctor(repair=repair)
         remaining = bus.doctor(repair=False) if repair else found
     if form == "json":

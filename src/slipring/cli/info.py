@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring info``: everything known about one topic."""
+"""``slipring info``: everything known about one topic, or about cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,21 @@ from slipring.cli.options import Target, format_option
 from slipring.cli.tables import Column
 from slipring.cli.units import duration, moment, number, size
 
-_WORDS = ("name", "sender", "kind", "alive", "attached", "delivery", "writers", "generation", "held")
+_WORDS = [
+    "name",
+    "sender",
+    "kind",
+    "alive",
+    "attached",
+    "content",
+    "delivery",
+    "writers",
+    "generation",
+    "held",
+    "stream",
+    "shape",
+    "dtype",
+]
 
 
 @click.command(short_help="Show all about one topic.")
@@ -61,7 +75,7 @@ def _text(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if name == "mode":
         return f"{value:04o}"
-    if name == "capacity" or name.endswith("bytes"):
+    if name in ("capacity", "size") or name.endswith("bytes"):
         return size(value)
     if name.endswith("_ns"):
         return moment(value)

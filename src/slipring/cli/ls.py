@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring ls``: the topics of a bus."""
+"""``slipring ls``: the topics of a bus, and what else is on it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,22 @@ _COLUMNS = (
     Column("readers", right=True),
     Column("cursors", right=True),
 )
+_OTHERS = (
+    Column("name"),
+    Column("kind"),
+    Column("file", right=True),
+    Column("put", right=True),
+    Column("lost", right=True),
+    Column("writers", right=True),
+    Column("readers", right=True),
+)
 
 
-@click.command(short_help="List the topics.")
+@click.command(short_help="List the topics and cells.")
 @format_option()
 @click.pass_obj
 def command(target: Target, form: str) -> int:
-    """List the topics: how they deliver, how large they are, what they retain, who uses them.
+    """List the topics: how they deliver, how large they are, what they retain, who uses them. Then cells.
 
     A topic that cannot be read is reported on stderr, and the exit code is 1.
     """
@@ -37,22 +46,32 @@ def command(target: Target, form: str) -> int:
         found = survey(bus)
         place = f"bus {bus.name!r} in {bus.root}"
     if form == "json":
-        tables.put_json([_record(topic, stats) for topic, stats in found.topics.items()])
-    elif found.topics or tables.on_terminal():
-        tables.put_table(_COLUMNS, [_row(topic, stats) for topic, stats in found.topics.items()])
-    if not found.topics and not found.problems and tables.on_terminal():
+        records = [_record(topic, stats) for topic, stats in found.topics.items()]
+        tables.put_json(records + [_other_record(stats) for stats in found.others.values()])
+    else:
+        _put(found)
+    if not found.topics and not found.others and not found.problems and tables.on_terminal():
         endings.complain(f"no topics on {place}")
     return _report(found)
 
 
+def _put(found: Survey) -> None:
+    if found.topics or (tables.on_terminal() and not found.others):
+        tables.put_table(_COLUMNS, [_row(topic, stats) for topic, stats in found.topics.items()])
+    if found.topics and found.others:
+        tables.put_line("")
+    if found.others:
+        tables.put_table(_OTHERS, [_other_row(stats) for stats in found.others.values()])
+
+
 def _report(found: Survey) -> int:
     for topic, problem in found.problems.items():
-        endings.complain(f"error: topic {topic!r}: {problem} (`slipring doctor` checks every topic)")
+        endings.complain(f"error: {topic!r}: {problem} (`slipring doctor` checks everything)")
     return 1 if found.problems else 0
 
 
 def _record(topic: str, stats: Stats) -> dict[str, Any]:
-    facts = ("delivery", "writers", "capacity", "slots", "retained", "published", "bytes")
+    facts = ("content", "delivery", "writers", "capacity", "slots", "retained", "published", "bytes")
     return {
         "topic": topic,
         **{fact: stats[fact] for fact in facts},
@@ -66,3 +85,15 @@ def _row(topic: str, stats: Stats) -> list[str]:
     record = _record(topic, stats)
     counts = ("retained", "published", "publishers", "readers", "cursors")
     return [topic, stats["delivery"], size(stats["capacity"]), *(number(record[name]) for name in counts)]
+
+
+def _other_record(stats: Stats) -> dict[str, Any]:
+    facts = ("topic", "kind", "size", "depth", "file_bytes", "puts", "lost")
+    users = {name: len(living(stats[name])) for name in ("writers", "readers")}
+    return {**{fact: stats[fact] for fact in facts}, **users}
+
+
+def _other_row(stats: Stats) -> list[str]:
+    record = _other_record(stats)
+    counts = (number(record[name]) for name in ("puts", "lost", "writers", "readers"))
+    return [record["topic"], record["kind"], size(record["file_bytes"]), *counts]

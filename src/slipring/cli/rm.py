@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring rm``: remove topics."""
+"""``slipring rm``: remove topics, or whatever else is on the bus."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def command(target: Target, topics: tuple[str, ...], yes: bool, missing_ok: bool
     When one of them is missing, none is removed.
     """
     with target.open() as bus:
-        present = set(bus.topics())
+        present = bus.contents()
         wanted = list(dict.fromkeys(topics))
         for topic in wanted:
             if topic not in present and not missing_ok:
@@ -43,7 +43,10 @@ def _ask(bus: slipring.Bus, topics: list[str]) -> None:
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on: --yes removes without asking")
     for topic in topics:
-        if not click.confirm(f"Remove topic {printable(topic)} ({_users(bus, topic)})?", err=True):
+        if not click.confirm(
+            f"Remove {bus.contents().get(topic, 'topic')} {printable(topic)} ({_users(bus, topic)})?",
+            err=True,
+        ):
             raise click.Abort
 
 
@@ -52,6 +55,8 @@ def _users(bus: slipring.Bus, topic: str) -> str:
         stats = bus.stats(topic)
     except slipring.SlipringError as error:
         return f"{type(error).__name__}: {printable(str(error))}"
+    if "kind" in stats:
+        return ", ".join(counted(len(living(stats[f"{noun}s"])), noun) for noun in ("writer", "reader"))
     users = {noun: len(living(stats[f"{noun}s"])) for noun in ("publisher", "reader")}
     counts = {"message": stats["retained"], **users, "cursor": len(stats["cursors"])}
     return ", ".join(counted(count, noun) for noun, count in counts.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import slipring
@@ -15,26 +15,28 @@ Stats = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Survey:
-    """``topics`` that could be read, and the ``problems`` of those that could not."""
+    """``topics`` and ``others`` that could be read, and the ``problems`` of those that could not."""
 
     taken_s: float
     time_ns: int
     topics: dict[str, Stats]
     problems: dict[str, str]
+    others: dict[str, Stats] = field(default_factory=dict)
 
 
 def survey(bus: slipring.Bus) -> Survey:
-    """Read the counters of all topics; one that vanishes meanwhile is simply not there."""
+    """Read all counters; what vanishes meanwhile is simply not there."""
     topics: dict[str, Stats] = {}
+    others: dict[str, Stats] = {}
     problems: dict[str, str] = {}
-    for topic in sorted(bus.topics()):
+    for topic, kind in bus.contents().items():
         try:
-            topics[topic] = bus.stats(topic)
+            (topics if kind == "topic" else others)[topic] = bus.stats(topic)
         except (slipring.TopicNotFound, slipring.TopicGone):
             continue
         except slipring.SlipringError as error:
             problems[topic] = f"{type(error).__name__}: {error}"
-    return Survey(time.monotonic(), time.time_ns(), topics, problems)
+    return Survey(time.monotonic(), time.time_ns(), topics, problems, others)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "boot.h"
+#include "fault.h"
+#include "layout.h"
+
+#define TURN_MS 5000 /* how long to wait for another creator, which needs a millisecond */
+#define FILE_NAME_SIZE (SLIPRING_MAX_NAME + 16)
+
+#define KIND(suffix, noun) {suffix, noun},
+static const struct {
+    const char *suffix, *noun;
+} kinds[] = {SLR_KINDS(KIND)};
+#define KIND_COUNT (sizeof kinds / sizeof kinds[0])
+
+static const char *noun_of(const char *suffix) {
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (strcmp(kinds[i].suffix, suffix) == 0) return kinds[i].noun;
+    return "topic";
+}
+
+static void file_name(char out[FILE_NAME_SIZE], const char *name, const char *suffix) {
+    snprintf(out, FILE_NAME_SIZE, "%s.%s", name, suffix);
+}
+
+/* Making and removing --------------------------------------------------------------------------------------- */
+
+int slr_bus_open(const char *bus, const char *name, const char *suffix, int *directory) {
+    *directory = open(bus, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*directory >= 0) return SLIPRING_OK;
+    if (errno != ENOENT) return slr_fault_errno("cannot open the bus directory '%s'", bus);
+    return slr_fault(SLIPRING_NOT_FOUND, "topic", "there is no %s '%s': nobody has made the bus '%s'", noun_of(suffix),
+                     name, bus);
+}
+
+int slr_turn_take(const char *bus, const char *name, const char *suffix, int *directory) {
+    int code = slr_bus_open(bus, name, suffix, directory);
+    if (code) return code;
+    for (int waited = 0; flock(*directory, LOCK_EX | LOCK_NB); waited++) {
+        if (errno != EWOULDBLOCK && errno != EINTR) code = slr_fault_errno("cannot lock the bus directory '%s'", bus);
+        if (waited > TURN_MS)
+            code = slr_fault(SLIPRING_BUSY, "bus", "another process has been creating or removing a topic on '%s' for %d s",
+                             bus, TURN_MS / 1000);
+        if (code) {
+            close(*directory);
+            return code;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return SLIPRING_OK;
+}
+
+/* By name: closing would not do if a fork in another thread shares the descriptor. */
+void slr_turn_end(int directory) {
+    flock(directory, LOCK_UN);
+    close(directory);
+}
+
+int slr_name_check_free(int directory, const char *name, const char *suffix) {
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        if (!slr_file_exists(directory, name, kinds[i].suffix)) continue;
+        if (strcmp(kinds[i].suffix, suffix) == 0)
+            return slr_fault(SLIPRING_EXISTS, "topic", "%s '%s' exists: use exist_ok=True or another name", kinds[i].noun,
+                             name);
+        return slr_fault_exists("topic", kinds[i].noun, noun_of(suffix),
+                                "the name '%s' belongs to %s on this bus, asked for %s: use another name", name,
+                                kinds[i].noun, noun_of(suffix));
+    }
+    return SLIPRING_OK;
+}
+
+bool slr_name_is_other_kind(void) { return slipring_last_error()->found[0] != 0; }
+
+int slr_mode_check(uint32_t mode) {
+    if (mode & ~0777u) return slr_fault(SLIPRING_BAD_ARGUMENT, "mode", "mode=%#o has bits beyond 0777", mode);
+    if (mode && (mode & 0600) != 0600)
+        return slr_fault(SLIPRING_BAD_ARGUMENT, "mode", "mode=%#o leaves the owner without reading and writing", mode);
+    return SLIPRING_OK;
+}
+
+int slr_file_make(int directory, uint64_t size, uint32_t mode, const char *size_argument, int *out) {
+    int fd = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) return slr_fault_errno("cannot create a file in the bus directory");
+    int failed;
+    while ((failed = posix_fallocate(fd, 0, (off_t)size)) == EINTR) continue;
+    if (!failed && fchmod(fd, mode)) failed = errno;
+    if (failed) {
+        close(fd);
+        errno = failed;
+        return slr_fault_errno("cannot reserve %" PRIu64 " bytes: choose a smaller %s= or make room", size, size_argument);
+    }
+    *out = fd;
+    return SLIPRING_OK;
+}
+
+int slr_file_write_header(int fd, const void *header, size_t size) {
+    if (pwrite(fd, header, size, 0) == (ssize_t)size) return SLIPRING_OK;
+    return slr_fault_errno("cannot write the new file's header");
+}
+
+int slr_file_link(int fd, int directory, const char *name, const char *suffix) {
+    char from[64], to[FILE_NAME_SIZE];
+    snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+    file_name(to, name, suffix);
+    if (linkat(AT_FDCWD, from, directory, to, AT_SYMLINK_FOLLOW) == 0) return SLIPRING_OK;
+    return slr_fault_errno("cannot name the new file '%s'", to);
+}
+
+int slr_file_rename(int directory, const char *name, const char *suffix, const char *to_suffix) {
+    char from[FILE_NAME_SIZE], to[FILE_NAME_SIZE];
+    file_name(from, name, suffix);
+    file_name(to, name, to_suffix);
+    return renameat(directory, from, directory, to) ? slr_fault_errno("cannot rename '%s'", from) : SLIPRING_OK;
+}
+
+bool slr_file_exists(int directory, const char *name, const char *suffix) {
+    char file[FILE_NAME_SIZE];
+    struct stat status;
+    file_name(file, name, suffix);
+    return fstatat(directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int slr_file_unlink(int directory, const char *name, const char *suffix) {
+    char file[FILE_NAME_SIZE];
+    file_name(file, name, suffix);
+    if (unlinkat(directory, file, 0) == 0) return SLIPRING_OK;
+    return errno == ENOENT ? slr_file_open_fault(name, suffix) : slr_fault_errno("cannot remove '%s'", file);
+}
+
+/* Opening and checking -------------------------------------------------------------------------------------- */
+
+int slr_file_open(int directory, const char *name, const char *suffix, int flags) {
+    char file[FILE_NAME_SIZE];
+    file_name(file, name, suffix);
+    return openat(directory, file, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+}
+
+static int not_ours(const char *name, const char *suffix, const char *why) {
+    return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' %s", name, suffix, why);
+}
+
+int slr_file_open_fault(const char *name, const char *suffix) {
+    if (errno == ELOOP || errno == ENXIO || errno == EISDIR)
+        return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' is not a %s's file (a link, directory or device)", name,
+                         suffix, noun_of(suffix));
+    if (errno == ENOENT)
+        return slr_fault(SLIPRING_NOT_FOUND, "topic", "there is no %s '%s' on this bus", noun_of(suffix), name);
+    return slr_fault_errno("cannot open '%s.%s'", name, suffix);
+}
+
+int slr_file_open_again(int directory, const char *name, const char *suffix, int flags, int same_as) {
+    struct stat a, b;
+    int fd = slr_file_open(directory, name, suffix, flags);
+    if (fd < 0) return fd;
+    if (fstat(fd, &a) == 0 && fstat(same_as, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev) return fd;
+    close(fd);
+    errno = ENOENT; /* the caller looks again */
+    return -1;
+}
+
+int slr_file_read_header(int fd, const char *name, const char *suffix, void *header, size_t size, uint64_t *file_size) {
+    struct stat status;
+    if (fstat(fd, &status)) return slr_fault_errno("cannot inspect '%s.%s'", name, suffix);
+    if (!S_ISREG(status.st_mode)) return not_ours(name, suffix, "is not a regular file");
+    *file_size = (uint64_t)status.st_size;
+    if (*file_size < SLR_PAGE || pread(fd, header, size, 0) != (ssize_t)size)
+        return not_ours(name, suffix, "is too short to be a Slipring file");
+    return SLIPRING_OK;
+}
+
+int slr_file_check_signature(const char *name, const char *suffix, bool magic, uint32_t version, bool hash) {
+    if (!magic) return not_ours(name, suffix, "is not a Slipring file");
+    if (version != SLR_LAYOUT_VERSION)
+        return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' has layout version %u, this build knows %u", name, suffix,
+                         version, SLR_LAYOUT_VERSION);
+    return hash ? SLIPRING_OK : not_ours(name, suffix, "was made by a build with another memory layout");
+}
+
+int slr_file_check_boot(const char *name, const char *suffix, const uint8_t boot_id[16]) {
+    uint8_t now[16];
+    if (slr_boot_id(now)) return slr_fault_errno("cannot read this machine's boot id");
+    if (memcmp(now, boot_id, sizeof now) == 0) return SLIPRING_OK;
+    return slr_file_corrupt(name, suffix, "it was written before this machine's last start");
+}
+
+int slr_file_corrupt(const char *name, const char *suffix, const char *what) {
+    return slr_fault(SLIPRING_CORRUPT, "topic", "'%s.%s' is damaged: %s; remove the %s to start afresh", name, suffix, what,
+                     noun_of(suffix));
+}
+
+bool slr_file_deleted(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 && status.st_nlink == 0;
+}
