@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a cell holds: fixed-size bytes, or numpy values of a dtype and shape.
 
-An element kind knows its `size` and its `format`: JSON text, stored in the file, which says the same to every
-process. `over(region, stride)` gives the cells as memory, to set and get elements by the number of their cell;
-`open_slot(region)` one cell to be filled in place.
+An element kind knows its `size` and its `format`: JSON text, stored in the file, which says the same to
+every process. `over(region, stride)` gives the cells as memory, to set and get elements by the number of
+their cell; `open_slot(region)` one cell to be filled in place.
 """
 
 from __future__ import annotations
