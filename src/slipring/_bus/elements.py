@@ -69,6 +69,8 @@ def from_format(text: str, size: int) -> Elements:
             elements = BytesElements(positive("bytes", told["bytes"]))
         else:
             dtype = import_numpy().lib.format.descr_to_dtype(_tuples(told["dtype"]))
+            if not isinstance(told["shape"], list):
+                raise TypeError("shape is no list")
             elements = NumpyElements(dtype, [positive("shape", dimension) for dimension in told["shape"]])
     except (
         ValueError,
