@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup
 SECONDS ?= 600
 
-.PHONY: help setup test demo bench lint storm clean
+.PHONY: help setup test demo bench lint storm mutants clean
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with slipring, all extras and the tools of the tests"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint    style, types, layers"
 	@echo "make bench   figures against rivals, in benchmarks/results"
 	@echo "make storm   a random SIGKILL storm of SECONDS=$(SECONDS)"
+	@echo "make mutants take the code behind each promise away and see that its tests notice"
 
 setup: $(STAMP)
 
@@ -41,6 +42,9 @@ lint: setup
 
 storm: setup
 	SLIPRING_STORM_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/crash/test_storm.py -o timeout=0
+
+mutants: setup
+	$(BIN)/python tests/mutants
 
 clean:
 	rm -rf build build-* $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-report

@@ -44,7 +44,15 @@ RATE = "messages_per_s"
 
 BARS = (
     Bar(
-        "64 B one at a time, against pyzmq",
+        "64 B one at a time, against pyzmq as it comes",
+        RATE,
+        ONE_AT_A_TIME,
+        ("throughput", "pyzmq-default size=64"),
+        10,
+        "at least",
+    ),
+    Bar(
+        "64 B one at a time, against pyzmq with a deep queue",
         RATE,
         ONE_AT_A_TIME,
         ("throughput", "pyzmq size=64"),
@@ -60,7 +68,15 @@ BARS = (
         "at least",
     ),
     Bar(
-        "64 B send_many/recv_batch, against pyzmq",
+        "64 B send_many/recv_batch, against pyzmq as it comes",
+        RATE,
+        ("batches", "slipring-arrow size=64"),
+        ("batches", "pyzmq-default size=64"),
+        40,
+        "at least",
+    ),
+    Bar(
+        "64 B send_many/recv_batch, against pyzmq with a deep queue",
         RATE,
         ("batches", "slipring-arrow size=64"),
         ("batches", "pyzmq size=64"),

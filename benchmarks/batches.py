@@ -11,12 +11,12 @@ TITLE = "Throughput, many messages a call"
 FIGURE = "messages_per_s"
 SIZES = (64, 1024)
 PER_SEND = 1000
-NAMES = ("slipring-arrow", "slipring-lists", "pyzmq", "pyzmq-multipart", "faster-fifo")
+NAMES = ("slipring-arrow", "slipring-lists", "pyzmq", "pyzmq-default", "pyzmq-multipart", "faster-fifo")
 
 
 def cases(quick: bool) -> list[Case]:
     sizes = (64,) if quick else SIZES
-    names = NAMES[:3] if quick else NAMES
+    names = NAMES[:4] if quick else NAMES
     return [Case("batches", name, {"size": size}) for size in sizes for name in names]
 
 

@@ -15,7 +15,7 @@ TITLE = "Throughput, one message a call"
 FIGURE = "messages_per_s"
 SIZES = (64, 1024, 65536, 1 << 20)
 FIRST_COUNT = {64: 2000, 1024: 2000, 65536: 200, 1 << 20: 32}
-MAIN = ("slipring", "pyzmq", "iceoryx2", "unix-socket")
+MAIN = ("slipring", "pyzmq", "pyzmq-default", "iceoryx2", "unix-socket")
 OTHERS = ("slipring-one-writer", "mp-pipe", "mp-queue", "faster-fifo", "msgq", "zenoh", "pynng")
 
 

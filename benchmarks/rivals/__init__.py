@@ -20,6 +20,7 @@ HOMES = {
     "slipring-lossy": Home("benchmarks.ours", "slipring"),
     "slipring-lists": Home("benchmarks.ours", "slipring"),
     "pyzmq": Home("benchmarks.rivals.zeromq", "pyzmq"),
+    "pyzmq-default": Home("benchmarks.rivals.zeromq", "pyzmq"),
     "pyzmq-multipart": Home("benchmarks.rivals.zeromq", "pyzmq"),
     "pyzmq-pubsub": Home("benchmarks.rivals.zeromq", "pyzmq"),
     "iceoryx2": Home("benchmarks.rivals.iceoryx", "iceoryx2"),

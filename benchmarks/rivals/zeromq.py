@@ -24,7 +24,8 @@ class PushPull(Transport):
         # The context starts its I/O thread, so it belongs to the process that uses it.
         self.context = self.context or zmq.Context()
         socket = self.context.socket(kind)
-        socket.hwm = self.backlog
+        if self.backlog:
+            socket.hwm = self.backlog
         self.sockets.append(socket)
         return socket
 
@@ -70,6 +71,14 @@ class OneByOne(PushPull):
             return 100
 
         return receive_many
+
+
+class AsItComes(OneByOne):
+    """With the queue of 1000 messages that it has unless told otherwise, as most programs use it."""
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = 0
 
 
 class Multipart(PushPull):
@@ -121,4 +130,9 @@ class PubSub(PushPull):
         return socket.send
 
 
-TRANSPORTS = {"pyzmq": OneByOne, "pyzmq-multipart": Multipart, "pyzmq-pubsub": PubSub}
+TRANSPORTS = {
+    "pyzmq": OneByOne,
+    "pyzmq-default": AsItComes,
+    "pyzmq-multipart": Multipart,
+    "pyzmq-pubsub": PubSub,
+}

@@ -57,6 +57,15 @@ static inline void slr_count(_Atomic uint64_t *counter, uint64_t by) {
     slr_poke(counter, slr_peek(counter) + by);
 }
 
+/* Memory that will be written soon, and is still in another processor's cache. A hint: it changes nothing. */
+static inline void slr_fetch_to_write(const void *address) {
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw (%0)" : : "r"(address)); /* the builtin would fetch it to be read, here */
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
+
 static inline void slr_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -18,13 +18,8 @@
 #include "claim.h"
 
 #include "fault.h"
-#include "points.h"
 
 #define MANY_ATTEMPTS 1000000 /* retries are for contention; this many mean damaged contents */
-
-static int damaged(const char *what) {
-    return slr_fault(SLIPRING_CORRUPT, "topic", "%s: the topic is damaged, remove it", what);
-}
 
 static bool sane_size(const struct slr_segment *s, uint64_t size) {
     return size >= 8 && size <= s->capacity && size % 8 == 0;
@@ -33,13 +28,13 @@ static bool sane_size(const struct slr_segment *s, uint64_t size) {
 /* Slot i carries lap(i), tail is (or was) still i. */
 static int help(const struct slr_segment *s, uint64_t i, struct slr_slot *slot, uint64_t word) {
     uint32_t owner = slr_word_writer(word);
-    if (owner >= s->writer_count) return damaged("a claim names a writer that cannot be");
-    uint64_t end = slr_peek(&slot->end);
-    uint64_t start = slr_start_of(s, i);
+    if (owner >= s->writer_count) return slr_fault_damaged("a claim names a writer that cannot be");
+    /* Acquire, as of start: so that the look at tail below says of which lap they are. */
+    uint64_t end = slr_observe(&slot->end), start = slr_start_of(s, i);
     /* Acquire, partner of the owner's release: a want of a later claim comes with a later tail. */
     uint64_t size = slr_observe(&s->writer[owner].want);
     if (slr_observe(&s->ring->tail) != i) return SLIPRING_OK; /* finished meanwhile: what we read may be newer */
-    if (!sane_size(s, size)) return damaged("a claim has an impossible size");
+    if (!sane_size(s, size)) return slr_fault_damaged("a claim has an impossible size");
     SLR_POINT("help.before_end");
     if (end != start + size) slr_swap_if(&slot->end, end, start + size);
     SLR_POINT("help.before_tail");
@@ -69,50 +64,53 @@ void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint3
     c->freed_start = slr_start_of(s, c->freed);
 }
 
+/* While tail is i neither slot i-1 nor slot freed-1 can have been claimed anew: so, with tail looked at last, freed and
+ * where it begins belong together. Kept: freed only grows, what was free stays so for us until we use it. */
+static bool refresh_freed(struct slr_claimer *c, uint64_t i) {
+    const struct slr_segment *s = c->s;
+    uint64_t freed = slr_observe(&s->ring->freed), start = slr_start_of(s, freed);
+    if (slr_observe(&s->ring->tail) != i) return false;
+    c->freed = freed;
+    c->freed_start = start;
+    return true;
+}
+
 static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
     for (int attempt = 0; attempt < MANY_ATTEMPTS; attempt++) {
-        uint64_t i = slr_observe(&s->ring->tail);
+        uint64_t i = slr_observe(&s->ring->tail), lap = slr_lap(s, i);
         struct slr_slot *slot = slr_slot_of(s, i);
-        uint64_t word = slr_observe(&slot->word);
+        uint64_t word = slr_observe(&slot->word), start = slr_start_of(s, i);
         int code = SLIPRING_OK;
-        if (slr_word_lap(word) == slr_lap(s, i)) {
-            code = help(s, i, slot, word);
+        if (slr_word_lap(word) != lap - 1) {
+            if (slr_word_lap(word) == lap)
+                code = help(s, i, slot, word);
+            else if (slr_observe(&s->ring->tail) == i)
+                code = slr_fault_damaged("a slot carries another lap");
             if (code) return code;
             continue;
         }
-        struct slr_need need = {.seq = i, .start = slr_start_of(s, i), .size = size};
-        uint64_t freed = slr_observe(&s->ring->freed);
-        uint64_t freed_start = slr_start_of(s, freed);
-        /* While tail is i neither slot i-1 nor slot freed-1 can have been claimed anew: both starts are right. */
-        if (slr_observe(&s->ring->tail) != i) continue;
-        if (slr_word_lap(word) != slr_lap(s, i) - 1) return damaged("a slot carries another lap");
-        if (!slr_room(s, i, need.start, size, freed, freed_start)) {
-            code = slr_reclaim(s, c->entry, &need);
-            if (code) return code;
-            continue;
+        if (!slr_room(s, i, start, size, c->freed, c->freed_start)) {
+            if (!refresh_freed(c, i)) continue;
+            if (!slr_room(s, i, start, size, c->freed, c->freed_start)) {
+                struct slr_need need = {.seq = i, .start = start, .size = size};
+                code = slr_reclaim(s, c->entry, &need);
+                if (code) return code;
+                continue;
+            }
         }
-        /* Release: helpers who see this want also see the tail of our claim before it. */
-        slr_publish(&s->writer[c->entry].want, size);
-        SLR_POINT("claim.announced");
-        if (!slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) continue;
-        SLR_POINT("claim.reserved");
-        slr_fence_before_overwrite(); /* the slot's fields, too, may be being read for its last lap */
-        slr_poke(&slot->end, need.start + size); /* the same value any helper stores */
-        SLR_POINT("claim.before_tail");
-        slr_swap_if(&s->ring->tail, i, i + 1);
-        SLR_POINT("claim.done");
-        *out = (struct slr_claimed){.seq = i, .start = need.start};
+        if (!slr_reserve(c, i, slot, word, start, size)) continue;
+        *out = (struct slr_claimed){.seq = i, .start = start};
         return SLIPRING_OK;
     }
-    return damaged("no sequence can be claimed");
+    return slr_fault_damaged("no sequence can be claimed");
 }
 
 static int claim_one(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
     struct slr_need need = {.seq = c->tail, .start = c->end, .size = size};
     for (int attempt = 0; !slr_room(s, c->tail, c->end, size, c->freed, c->freed_start); attempt++) {
-        int code = attempt < MANY_ATTEMPTS ? slr_reclaim(s, c->entry, &need) : damaged("no room can be made");
+        int code = attempt < MANY_ATTEMPTS ? slr_reclaim(s, c->entry, &need) : slr_fault_damaged("no room can be made");
         if (code) return code;
         c->freed = slr_observe(&s->ring->freed);
         c->freed_start = slr_start_of(s, c->freed);
@@ -133,28 +131,8 @@ static int claim_one(struct slr_claimer *c, uint64_t size, bool visible, struct 
 
 int slr_claim(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out) {
     int code = c->s->writers == SLR_ONE ? claim_one(c, size, visible, out) : claim_many(c, size, out);
-    /* We acquired freed, and with it the oldest behind it. Whoever sees our bytes must see that oldest too: its
-     * partner is the fence after an optimistic copy. */
-    if (code == SLIPRING_OK) slr_fence_before_overwrite();
+    if (code == SLIPRING_OK) slr_fence_before_overwrite(); /* as in slr_claim_quickly */
     return code;
-}
-
-void slr_commit(struct slr_claimer *c, uint64_t seq, uint64_t end, uint64_t lengths, int64_t time_ns) {
-    const struct slr_segment *s = c->s;
-    struct slr_slot *slot = slr_slot_of(s, seq);
-    slr_poke(&slot->lengths, lengths);
-    slr_poke(&slot->time_ns, time_ns);
-    bool unseen = s->writers == SLR_ONE && seq == c->tail;
-    if (unseen) slr_poke(&slot->end, end);
-    SLR_POINT("commit.before_word");
-    /* Release, partner of the reader's acquire: the message is complete before it is READY. */
-    slr_publish(&slot->word, slr_word(SLR_READY, c->entry, slr_lap(s, seq)));
-    SLR_POINT("commit.after_word");
-    if (unseen) {
-        c->tail = seq + 1;
-        c->end = end;
-        slr_publish(&s->ring->tail, seq + 1);
-    }
 }
 
 void slr_abort(struct slr_claimer *c, uint64_t seq) {

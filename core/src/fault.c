@@ -52,3 +52,7 @@ int slr_fault_errno(const char *format, ...) {
     snprintf(last.message, sizeof last.message, "%s: %s", what, strerror(error));
     return code;
 }
+
+int slr_fault_damaged(const char *what) {
+    return slr_fault(SLIPRING_CORRUPT, "topic", "%s: the topic is damaged, remove it", what);
+}

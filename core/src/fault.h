@@ -12,5 +12,6 @@ __attribute__((format(printf, 3, 4))) int slr_fault(int code, const char *argume
 __attribute__((format(printf, 1, 2))) int slr_fault_errno(const char *format, ...);
 __attribute__((format(printf, 4, 5))) int slr_fault_exists(const char *argument, const char *found, const char *asked,
                                                            const char *format, ...);
+int slr_fault_damaged(const char *what); /* SLIPRING_CORRUPT */
 
 #endif

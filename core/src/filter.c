@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy.h"
 #include "fault.h"
-#include "subscriber.h"
+#include "look.h"
 
 struct texts {
     slipring_text *list;
@@ -69,10 +70,20 @@ void slr_filter_free(struct slr_filter *f) {
     free(f);
 }
 
-bool slr_filter_passes(const struct slr_filter *f, uint32_t writer, uint64_t seq, const char *type, size_t type_size,
-                       const char *sender, size_t sender_size) {
+static bool passes(const struct slr_filter *f, uint32_t writer, uint64_t seq, const char *type, size_t type_size,
+                   const char *sender, size_t sender_size) {
     /* Own messages by writer entry, not by name: the entry is ours alone since own_since. */
     if (f->ignore_own && writer == f->own_entry && seq >= f->own_since) return false;
     if (f->only_types && !holds(&f->types, type, type_size)) return false;
     return !holds(&f->ignore_types, type, type_size) && !holds(&f->ignore_senders, sender, sender_size);
+}
+
+int slr_filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m) {
+    if (!sub->filter) return SLIPRING_OK;
+    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
+    slr_copy_out(meta, m->meta, (size_t)m->type_size + m->sender_size);
+    if (!slr_intact(sub, m->seq)) return SLIPRING_LAPPED;
+    bool wanted = passes(sub->filter, slr_word_writer(word), m->seq, meta, m->type_size, meta + m->type_size,
+                         m->sender_size);
+    return wanted ? SLIPRING_OK : SLIPRING_EMPTY;
 }

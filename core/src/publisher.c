@@ -18,6 +18,7 @@
 
 #define FILE_CHECK_NS INT64_C(500000000) /* how often a busy publisher asks whether its file still has a name */
 #define SHORTEST_SLICE_NS INT64_C(500000)
+#define AHEAD 8 /* messages */
 #define LONGEST_SLICE_NS INT64_C(10000000) /* how late a waiting publisher notices a reader's death */
 
 struct slipring_publisher {
@@ -34,6 +35,7 @@ struct slipring_publisher {
     uint8_t meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER];
     uint8_t own_sender_size;
     uint8_t own_sender[SLIPRING_MAX_SENDER];
+    bool meta_is_own; /* its sender is our own */
 };
 
 static void own_entry(struct slr_segment *s, uint32_t entry, const char *sender, size_t sender_size) {
@@ -100,6 +102,7 @@ int slipring_publisher_open(const char *bus, const char *topic, const char *send
     pub->sender_size = pub->own_sender_size = (uint8_t)sender_size;
     memcpy(pub->own_sender, sender, sender_size);
     memcpy(pub->meta, sender, sender_size);
+    pub->meta_is_own = true;
     pub->slice_ns = SHORTEST_SLICE_NS;
     code = attach(pub, topic, sender);
     if (code) {
@@ -133,22 +136,21 @@ void slipring_publisher_close(slipring_publisher *pub) {
 }
 
 struct texts {
-    const void *type, *sender;
+    const char *type, *sender; /* sender NULL: our own */
     size_t type_size, sender_size;
 };
 
-static struct texts own_texts(const slipring_publisher *pub, const char *type, size_t type_size) {
-    return (struct texts){.type = type, .type_size = type_size, .sender = pub->own_sender, .sender_size = pub->own_sender_size};
-}
-
 static void use_texts(slipring_publisher *pub, const struct texts *t) {
-    if (t->type_size == pub->type_size && t->sender_size == pub->sender_size && memcmp(pub->meta, t->type, t->type_size) == 0 &&
-        memcmp(pub->meta + t->type_size, t->sender, t->sender_size) == 0)
+    bool own = !t->sender;
+    if (own && pub->meta_is_own && t->type_size == pub->type_size &&
+        (t->type_size == 0 || memcmp(pub->meta, t->type, t->type_size) == 0))
         return;
+    size_t sender_size = own ? pub->own_sender_size : t->sender_size;
     memcpy(pub->meta, t->type, t->type_size);
-    memcpy(pub->meta + t->type_size, t->sender, t->sender_size);
+    memcpy(pub->meta + t->type_size, own ? (const char *)pub->own_sender : t->sender, sender_size);
     pub->type_size = (uint8_t)t->type_size;
-    pub->sender_size = (uint8_t)t->sender_size;
+    pub->sender_size = (uint8_t)sender_size;
+    pub->meta_is_own = own;
 }
 
 static size_t meta_size(const slipring_publisher *pub) { return (size_t)pub->type_size + pub->sender_size; }
@@ -177,7 +179,7 @@ static int check_size(const slipring_publisher *pub, size_t size, uint64_t *rese
 
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size) {
     uint64_t reserved;
-    struct texts texts = own_texts(pub, type, type_size);
+    struct texts texts = {.type = type, .type_size = type_size};
     int code = begin(pub, &texts);
     return code ? code : check_size(pub, size, &reserved);
 }
@@ -196,9 +198,8 @@ static void write_meta(const slipring_publisher *pub, uint64_t start, size_t siz
     if (meta_size(pub)) slr_copy_in(place(pub, start) + slr_round8(size), pub->meta, meta_size(pub));
 }
 
-static void finish(slipring_publisher *pub, uint64_t seq, uint64_t start, size_t size, uint64_t lengths, int64_t now) {
-    uint64_t meta = slr_lengths_type(lengths) + (uint64_t)slr_lengths_sender(lengths);
-    slr_commit(&pub->claimer, seq, start + slr_reserved(size, meta), lengths, now);
+static inline void finish(slipring_publisher *pub, uint64_t seq, uint64_t end, size_t size, uint64_t lengths, int64_t now) {
+    slr_commit(&pub->claimer, seq, end, lengths, now);
     slr_count(&pub->self->published, 1);
     slr_count(&pub->self->bytes, size);
 }
@@ -210,16 +211,21 @@ static int check_file(slipring_publisher *pub, int64_t now) {
     return slr_segment_check_file(pub->s);
 }
 
-static int send_one(slipring_publisher *pub, const void *body, size_t size, uint64_t reserved, int64_t now,
+static inline int send_one(slipring_publisher *pub, const void *body, size_t size, uint64_t reserved, int64_t now,
                     uint64_t *seq) {
     struct slr_claimed claim;
-    int code = try_claim(pub, reserved, false, &claim);
-    if (code) return code;
+    if (!slr_claim_quickly(&pub->claimer, reserved, &claim)) {
+        int code = try_claim(pub, reserved, false, &claim);
+        if (code) return code;
+    }
     SLR_POINT("send.claimed");
+    /* What comes next is still with the readers; it takes as long to get as a message takes to write. */
+    slr_fetch_to_write(slr_slot_of(pub->s, claim.seq + AHEAD));
+    slr_fetch_to_write(place(pub, claim.start + AHEAD * 64));
     slr_copy_in(place(pub, claim.start), body, size);
     write_meta(pub, claim.start, size);
     SLR_POINT("send.filled");
-    finish(pub, claim.seq, claim.start, size, slr_lengths(size, pub->type_size, pub->sender_size), now);
+    finish(pub, claim.seq, claim.start + reserved, size, slr_lengths(size, pub->type_size, pub->sender_size), now);
     *seq = claim.seq;
     return SLIPRING_OK;
 }
@@ -251,7 +257,7 @@ static int send_until(slipring_publisher *pub, const void *body, size_t size, co
 int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
                             int64_t deadline_ns, uint64_t *seq) {
     uint64_t ignored;
-    struct texts texts = own_texts(pub, type, type_size);
+    struct texts texts = {.type = type, .type_size = type_size};
     return send_until(pub, body, size, &texts, 0, deadline_ns, seq ? seq : &ignored);
 }
 
@@ -267,7 +273,7 @@ int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_bod
                                      const char *type, size_t type_size, size_t *sent, uint64_t *last_seq) {
     uint64_t reserved = 0;
     int64_t now = slr_ticker_now_ns(&pub->ticker);
-    struct texts texts = own_texts(pub, type, type_size);
+    struct texts texts = {.type = type, .type_size = type_size};
     int code = begin(pub, &texts);
     if (!code) code = check_file(pub, now);
     size_t done = 0;
@@ -284,7 +290,7 @@ int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_bod
 static int try_loan(slipring_publisher *pub, size_t size, const char *type, size_t type_size, slipring_claim *out) {
     struct slr_claimed claim;
     uint64_t reserved = 0;
-    struct texts texts = own_texts(pub, type, type_size);
+    struct texts texts = {.type = type, .type_size = type_size};
     int code = begin(pub, &texts);
     if (!code) code = check_size(pub, size, &reserved);
     if (!code) code = check_file(pub, slr_ticker_now_ns(&pub->ticker));
@@ -314,7 +320,9 @@ int slipring_publisher_commit(slipring_publisher *pub, const slipring_claim *cla
     int code = slr_segment_check(pub->s);
     if (code) return code;
     uint64_t lengths = slr_peek(&slr_slot_of(pub->s, claim->seq)->lengths);
-    finish(pub, claim->seq, claim->reserved_start, claim->size, lengths, slr_ticker_now_ns(&pub->ticker));
+    uint64_t meta = slr_lengths_type(lengths) + (uint64_t)slr_lengths_sender(lengths);
+    uint64_t end = claim->reserved_start + slr_reserved(claim->size, meta);
+    finish(pub, claim->seq, end, claim->size, lengths, slr_ticker_now_ns(&pub->ticker));
     wake_readers(pub);
     return SLIPRING_OK;
 }

@@ -9,6 +9,7 @@
 #include "ring.h"
 
 #define SLR_MAX_VIEWS 256
+#define SLR_SETTLE_AT_ONCE 256 /* slots: keeps a conflating read short */
 
 struct slr_filter;
 
@@ -47,8 +48,15 @@ int slr_read_check(slipring_subscriber *sub);
 /* Position moved by one past a message of peeked_size. */
 void slr_read_advance(slipring_subscriber *sub);
 void slr_read_show_progress(slipring_subscriber *sub);
-void slr_read_settle(slipring_subscriber *sub, uint64_t limit);
 int slr_read_resync(slipring_subscriber *sub);
+int slr_read_peek(slipring_subscriber *sub, slipring_message *out); /* after slr_read_check */
+/* The peeked message was overwritten. LAPPED: go on from where the position is now, which is further than before. */
+int slr_give_up_peeked(slipring_subscriber *sub);
+
+/* conflate.c */
+int slr_peek_newest(slipring_subscriber *sub, slipring_message *out);
+void slr_conflate_to(slipring_subscriber *sub, uint64_t position);
+void slr_read_settle(slipring_subscriber *sub, uint64_t limit);
 
 /* hold.c */
 uint64_t slr_hold_lowest(const slipring_subscriber *sub);
@@ -57,8 +65,8 @@ void slr_hold_publish(slipring_subscriber *sub);
 /* filter.c */
 int slr_filter_copy(const slipring_filter *from, struct slr_filter **out);
 void slr_filter_free(struct slr_filter *filter);
-bool slr_filter_passes(const struct slr_filter *filter, uint32_t writer, uint64_t seq, const char *type, size_t type_size,
-                       const char *sender, size_t sender_size);
+/* OK: it passes; EMPTY: it does not; LAPPED. */
+int slr_filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m);
 
 /* cursor.c: attaches to the named cursor, new or not; its place in *position. */
 int slr_cursor_attach(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position);

@@ -13,6 +13,6 @@ steps     kills a process after a number of machine instructions
 rings     the smallest ring, what fills it, and a process that holds a claim on it
 
 A storm runs for SLIPRING_STORM_SECONDS in all (default 40), shared out between its scenarios, and
-SLIPRING_STORM_SEED repeats the random choices of a run (not its timing). SLIPRING_STEP_TRIALS processes die at
-single instructions (default 150).
+SLIPRING_STORM_SEED repeats the random choices of a run (not its timing). SLIPRING_STEP_TRIALS processes
+die at single instructions (default 150).
 """

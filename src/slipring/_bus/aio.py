@@ -140,7 +140,7 @@ class Messages:
 
     async def __anext__(self) -> Message:
         try:
-            message = await receive(self._subscriber, None)
+            message = await self._subscriber.arecv(None)
         except Closed:
             raise StopAsyncIteration from None
         if message is None:

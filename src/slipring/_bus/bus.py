@@ -15,6 +15,7 @@ from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, T
 
 from . import cells, doctor, kinds, settings
 from .cells import Cells
+from .clock import Clock
 from .member import Member
 from .native import _native
 from .publisher import Publisher
@@ -88,6 +89,9 @@ class Bus:
     >>> sub = bus.subscriber("imu")
     """
 
+    clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
+    _member: type[Member] = Member
+
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(name, str):
             raise TypeError(f"name must be str, not {type(name).__name__}")
@@ -150,21 +154,28 @@ class Bus:
             max_writers=max_writers,
             max_cursors=max_cursors,
         )
-        self._topic(topic)
+        self._make(self._topic(topic), given, exist_ok)
+
+    def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
         _make_directory(self.root, self.path)
         _native.topic_create(self.path, topic, given, exist_ok)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
         """Remove a topic, or cells; whoever uses it gets TopicGone."""
         try:
-            kinds.kind_of(self.path, self._topic(topic)).remove(self.path, topic)
+            self._remove(self._topic(topic))
         except TopicNotFound:
             if not missing_ok:
                 raise
 
+    def _remove(self, topic: str) -> None:
+        kinds.kind_of(self.path, topic).remove(self.path, topic)
+
     def topics(self) -> list[str]:
         """The names of the topics that exist, sorted."""
-        return [name for name, kind in self.contents().items() if kind == "topic"]
+        if self._closed:
+            raise Closed("this bus is closed")
+        return sorted(self._names())
 
     def contents(self) -> dict[str, str]:
         """Everything on the bus by name: "topic" or "cells"."""
@@ -172,18 +183,24 @@ class Bus:
             raise Closed("this bus is closed")
         return {name: kind.noun for name, kind in kinds.contents(self._files()).items()}
 
+    def _names(self) -> list[str]:
+        return [name for name, kind in kinds.contents(self._files()).items() if kind is kinds.TOPIC]
+
     def stats(self, topic: str) -> dict[str, Any]:
         """Counters and tables of a topic, or of cells, as they stand in shared memory."""
         kind = kinds.kind_of(self.path, self._topic(topic))
         if kind is not kinds.TOPIC:
             return kind.stats(self.path, topic)
-        stats = _native.topic_stats(self.path, self._topic(topic))
-        now = time.time_ns()
+        stats = self._tables(topic)
+        now = self.clock.time_ns()
         for cursor in stats["cursors"]:
             cursor["age_s"] = max(0.0, (now - cursor.pop("touched_ns")) / 1e9)
             expires_ns = cursor.pop("expires_ns")
             cursor["expires_s"] = expires_ns / 1e9 if expires_ns else None
         return {"topic": topic, **stats}
+
+    def _tables(self, topic: str) -> dict[str, Any]:
+        return _native.topic_stats(self.path, topic)
 
     def cursors(self, topic: str) -> list[dict[str, Any]]:
         """The topic's cursors: name, position, lag, age_s, expires_s, attached."""
@@ -193,7 +210,10 @@ class Bus:
     def drop_cursor(self, topic: str, name: str) -> None:
         """End a cursor: what it kept may be reclaimed."""
         self._check_text("cursor", name)
-        _native.cursor_drop(self.path, self._topic(topic), name)
+        self._drop_cursor(self._topic(topic), name)
+
+    def _drop_cursor(self, topic: str, name: str) -> None:
+        _native.cursor_drop(self.path, topic, name)
 
     def doctor(self, repair: bool = False) -> list[dict[str, str]]:
         """What the dead left behind, and damaged topics; with repair, cleared."""
@@ -219,9 +239,12 @@ class Bus:
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
         given = settings.topic_settings(**topic_settings)
         self._topic(topic)
-        _make_directory(self.root, self.path)
         if not exist_ok:
-            _native.topic_create(self.path, topic, given, False)
+            self._make(topic, given, False)
+        return self._publisher(topic, sender, given)
+
+    def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
+        _make_directory(self.root, self.path)
         publisher = Publisher(self.path, topic, sender, given)
         self._handles.add(publisher)
         return publisher
@@ -274,7 +297,10 @@ class Bus:
             settings.texts("ignore_senders", ignore_senders),
             own,
         )
-        subscriber = Subscriber(self.path, self._topic(topic), arguments)
+        return self._subscriber(self._topic(topic), arguments)
+
+    def _subscriber(self, topic: str, arguments: tuple[Any, ...]) -> Subscriber:
+        subscriber = Subscriber(self.path, topic, arguments)
         self._handles.add(subscriber)
         return subscriber
 
@@ -303,7 +329,7 @@ class Bus:
         except BaseException:
             publisher.close()
             raise
-        return Member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
+        return self._member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
 
     def cells(
         self,

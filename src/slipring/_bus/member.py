@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BY_DELIVERY: Final = -1.0  # the default time-out: for ever on reliable topics, none on lossy ones
 _SLICE_S = 0.005
-_INBOX_BYTES = 256 << 20  # a member that only ever sends must not eat all memory
+INBOX_BYTES = 256 << 20  # a member that only ever sends must not eat all memory
 
 
 class Member:
@@ -51,7 +51,7 @@ class Member:
             try:
                 return self._publisher.send(body, type, patience)
             except Full:
-                if self._inbox_bytes > _INBOX_BYTES:
+                if self._inbox_bytes > INBOX_BYTES:
                     raise
                 if self._take_in():
                     patience = 0.0
@@ -96,6 +96,9 @@ class Member:
 
     def _ready(self) -> bool:
         return bool(self._inbox) or self.subscriber._ready()
+
+    def _waited(self) -> Subscriber:
+        return self.subscriber
 
     def __iter__(self) -> Iterator[Message]:
         while self._inbox:

@@ -3,37 +3,37 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
+from typing import TypeVar
 
 from slipring.errors import BadArgument
 
-from .member import Member
-from .native import _native
 from .settings import timeout_s
-from .subscriber import Subscriber
+from .waits import Waitable
 
-_SPIN_US = 20.0
+Item = TypeVar("Item", bound=Waitable)
 
 
-def wait(
-    subscribers: Iterable[Subscriber | Member], timeout: float | None = None
-) -> list[Subscriber | Member]:
+def wait(subscribers: Iterable[Item], timeout: float | None = None) -> list[Item]:
     """Those of the subscribers that have a message, waiting for the first; empty on expiry."""
     waited = list(subscribers)
     if not waited:
         raise BadArgument("there is no subscriber to wait for", argument="subscribers")
     for item in waited:
-        if not isinstance(item, (Subscriber, Member)):
+        if not hasattr(item, "_waited"):
             raise TypeError(f"subscribers must hold Subscriber or Member, not {type(item).__name__}")
     seconds = timeout_s(timeout)
-    natives = tuple(item.subscriber if isinstance(item, Member) else item for item in waited)
-    deadline = None if seconds is None else time.monotonic() + seconds
+    sources = tuple(item._waited() for item in waited)
+    waits = sources[0]._waits
+    if any(source._waits is not waits for source in sources):
+        text = "subscribers of different kinds of bus cannot be waited for in one call"
+        raise BadArgument(text, argument="subscribers")
+    deadline = None if seconds is None else waits.monotonic() + seconds
     while True:
         ready = [item for item in waited if item._ready()]
         if ready:
             return ready
-        left = None if deadline is None else deadline - time.monotonic()
+        left = None if deadline is None else deadline - waits.monotonic()
         if left is not None and left <= 0:
             return []
-        _native.wait(natives, None, 0, left, _SPIN_US)
+        waits.sleep(sources, left)

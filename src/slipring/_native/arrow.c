@@ -7,14 +7,15 @@
  */
 #include "native.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pool.h"
 
 #define COLUMNS 6
-#define SLACK 16 /* bytes beyond the used ones that may be written */
 #define MOST_BYTES (INT64_C(1) << 30) /* offsets are 32 bits wide */
+#define KEEP_EXPECTING (INT64_C(1) << 24)
 
 struct ArrowSchema { /* as the Arrow project specifies it */
     const char *format, *name, *metadata;
@@ -44,35 +45,32 @@ struct bytes_column {
     int64_t used, room;
 };
 
+/* Rows from `row` on have these names, made UTF-8, until the next run: mostly there is one in a batch. */
+struct run {
+    int64_t row;
+    struct meta meta;
+    char names[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER];
+};
+
 struct batch {
     int64_t rows, limit;
     bool no_memory;
     int64_t *offsets, *times;
     struct bytes_column topic, sender, type, value;
+    struct run run;
+    bool run_begun;
 };
 
 static inline bool reserve(struct bytes_column *c, int64_t more) {
-    if (c->used + more + SLACK <= c->room) return true;
+    if (c->used + more <= c->room) return true;
     int64_t room = c->room ? c->room : 4000; /* just below a power of two, as the pool likes it */
-    while (room < c->used + more + SLACK) room *= 2;
+    while (room < c->used + more) room *= 2;
     char *data = pool_grow(c->data, (size_t)c->used, (size_t)room);
     if (!data) return false;
     c->data = data;
     c->room = room;
     return true;
 }
-
-/* Names are short: sixteen bytes at once, whatever their length, cost less than a call of memcpy. */
-static inline void put(struct bytes_column *c, int64_t row, const char *from, size_t size) {
-    if (size <= SLACK)
-        memcpy(c->data + c->used, from, SLACK);
-    else
-        memcpy(c->data + c->used, from, size);
-    c->used += (int64_t)size;
-    c->ends[row + 1] = (int32_t)c->used;
-}
-
-static void rewind_column(struct bytes_column *c, int64_t rows) { c->used = c->ends[rows]; }
 
 /* How long the UTF-8 sequence at p is; 0 if it is none. */
 static size_t utf8_length(const unsigned char *p, size_t left) {
@@ -94,41 +92,78 @@ static void make_utf8(char *text, size_t size) {
     }
 }
 
+/* The same text in count rows: copied once, then what is there already, again and again. */
+static bool repeat(struct bytes_column *c, int64_t row, const char *text, size_t size, int64_t count) {
+    size_t all = size * (size_t)count;
+    if (!reserve(c, (int64_t)all)) return false;
+    char *to = c->data + c->used;
+    for (size_t done = 0, part; done < all; done += part) {
+        part = done ? (done < all - done ? done : all - done) : size;
+        memcpy(to + done, done ? to : text, part);
+    }
+    for (int64_t i = 1; i <= count; i++) c->ends[row + i] = (int32_t)(c->used + i * (int64_t)size);
+    c->used += (int64_t)all;
+    return true;
+}
+
+static bool end_run(struct batch *b) {
+    const struct run *run = &b->run;
+    int64_t count = b->run_begun ? b->rows - run->row : 0;
+    b->run_begun = false;
+    return repeat(&b->type, run->row, run->names, run->meta.type_size, count) &&
+           repeat(&b->sender, run->row, run->names + run->meta.type_size, run->meta.sender_size, count);
+}
+
+static bool begin_run(struct batch *b, const slipring_message *m) {
+    struct run *run = &b->run;
+    if (!end_run(b)) return false;
+    b->run_begun = true;
+    run->row = b->rows;
+    meta_copy(&run->meta, m);
+    memcpy(run->names, run->meta.words, (size_t)m->type_size + m->sender_size);
+    make_utf8(run->names, m->type_size);
+    make_utf8(run->names + m->type_size, m->sender_size);
+    return true;
+}
+
 /* The sink of slipring_subscriber_drain. */
 static bool take(void *context, const slipring_message *m) {
     struct batch *b = context;
-    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + SLACK];
     if (b->value.used + m->size > MOST_BYTES) return false;
-    b->no_memory = !reserve(&b->value, m->size) || !reserve(&b->type, m->type_size) || !reserve(&b->sender, m->sender_size);
+    b->no_memory = !reserve(&b->value, m->size) || (!(b->run_begun && meta_is(&b->run.meta, m)) && !begin_run(b, m));
     if (b->no_memory) return false;
     slipring_copy(b->value.data + b->value.used, m->body, m->size);
     b->value.used += m->size;
     b->value.ends[b->rows + 1] = (int32_t)b->value.used;
-    slipring_copy(meta, m->meta, (size_t)m->type_size + m->sender_size);
-    make_utf8(meta, m->type_size);
-    make_utf8(meta + m->type_size, m->sender_size);
-    put(&b->type, b->rows, meta, m->type_size);
-    put(&b->sender, b->rows, meta + m->type_size, m->sender_size);
     b->offsets[b->rows] = (int64_t)m->seq;
     b->times[b->rows] = m->time_ns / 1000;
     b->rows++;
     return true;
 }
 
-static bool start_column(struct bytes_column *c, int64_t limit) {
+/* The last row was overwritten while it was copied, its names too. */
+static void untake(struct batch *b, int64_t rows) {
+    b->rows = rows;
+    b->value.used = b->value.ends[rows];
+    if (b->run_begun && b->run.row >= rows) b->run_begun = false;
+}
+
+static bool start_column(struct bytes_column *c, int64_t limit, int64_t expected) {
     c->ends = pool_take((size_t)(limit + 1) * sizeof *c->ends);
-    if (!c->ends || !reserve(c, 1)) return false;
+    if (!c->ends || !reserve(c, expected)) return false;
     c->ends[0] = 0;
     return true;
 }
 
-static bool batch_start(struct batch *b, int64_t limit) {
-    memset(b, 0, sizeof *b);
+/* expected: bytes of bodies, from the last batch, so that most batches never grow. */
+static bool batch_start(struct batch *b, int64_t limit, int64_t expected) {
+    memset(b, 0, offsetof(struct batch, run));
+    b->run_begun = false;
     b->limit = limit;
     b->offsets = pool_take((size_t)(limit ? limit : 1) * sizeof *b->offsets);
     b->times = pool_take((size_t)(limit ? limit : 1) * sizeof *b->times);
-    return b->offsets && b->times && start_column(&b->topic, limit) && start_column(&b->sender, limit) &&
-           start_column(&b->type, limit) && start_column(&b->value, limit);
+    return b->offsets && b->times && start_column(&b->topic, limit, 1) && start_column(&b->sender, limit, 1) &&
+           start_column(&b->type, limit, 1) && start_column(&b->value, limit, expected);
 }
 
 static void batch_free(struct batch *b) {
@@ -139,17 +174,6 @@ static void batch_free(struct batch *b) {
         pool_give(columns[i]->ends);
         pool_give(columns[i]->data);
     }
-}
-
-static bool fill_topic(struct batch *b, const char *topic) {
-    int64_t size = (int64_t)strlen(topic);
-    if (!reserve(&b->topic, size * b->rows + 1)) return false;
-    for (int64_t row = 0; row < b->rows; row++) {
-        memcpy(b->topic.data + b->topic.used, topic, (size_t)size);
-        b->topic.used += size;
-        b->topic.ends[row + 1] = (int32_t)b->topic.used;
-    }
-    return true;
 }
 
 /* Handing over ---------------------------------------------------------------------------------------------- */
@@ -268,10 +292,7 @@ static int drain(Subscriber *self, struct batch *b) {
     while (b->rows < b->limit) {
         size_t taken, before = (size_t)b->rows;
         code = slipring_subscriber_drain(self->sub, (size_t)(b->limit - b->rows), take, b, &taken);
-        b->rows = (int64_t)(before + taken); /* a row beyond was overwritten while it was copied */
-        rewind_column(&b->value, b->rows);
-        rewind_column(&b->sender, b->rows);
-        rewind_column(&b->type, b->rows);
+        untake(b, (int64_t)(before + taken));
         if (code == SLIPRING_LAPPED) continue;
         if (code || taken == 0 || b->no_memory || b->value.used > MOST_BYTES / 2) break;
     }
@@ -294,7 +315,7 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
         return raise_bad_argument("n", "n must be between 0 and 1073741823");
     }
     if (!subscriber_enter(self)) return NULL;
-    bool started = batch_start(&b, limit);
+    bool started = batch_start(&b, limit, self->batch_bytes);
     int code = SLIPRING_OK, again = 1;
     while (started && limit) {
         code = drain(self, &b);
@@ -302,9 +323,11 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
         again = subscriber_wait(self, &timeout);
         if (again < 0 || timeout.never_waits) break;
     }
+    if (b.value.used < KEEP_EXPECTING) self->batch_bytes = b.value.used;
     subscriber_leave(self);
     if (PyErr_Occurred()) {
-    } else if (!started || (b.no_memory && !b.rows) || !fill_topic(&b, self->topic_name)) {
+    } else if (!started || (b.no_memory && !b.rows) || !end_run(&b) ||
+               !repeat(&b.topic, 0, self->topic_name, strlen(self->topic_name), b.rows)) {
         PyErr_NoMemory();
     } else if (code && code != SLIPRING_EMPTY) {
         raise_code(code);

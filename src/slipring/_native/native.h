@@ -59,6 +59,14 @@ int64_t timeout_deadline(struct timeout *t);
 /* One positional-or-keyword argument list of a FASTCALL function. */
 bool arguments_parse(const char *function, const char *const *names, size_t count, size_t required,
                      PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out);
+/* The same, with the usual case in place: positional arguments, none missing. */
+static inline bool arguments_get(const char *function, const char *const *names, size_t count, size_t required,
+                                 PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out) {
+    if (kwnames || (size_t)nargs > count || (size_t)nargs < required)
+        return arguments_parse(function, names, count, required, args, nargs, kwnames, out);
+    for (Py_ssize_t i = 0; i < nargs; i++) out[i] = args[i];
+    return true;
+}
 
 struct body {
     const void *data;
@@ -87,11 +95,40 @@ typedef struct Publisher {
     struct handle handle;
 } Publisher;
 
-struct text_cache { /* the last sender or type seen: almost always the next one too */
-    PyObject *text;
-    size_t size;
-    char bytes[256];
+/* names.c: the type and sender behind a body. */
+struct meta {
+    uint8_t type_size, sender_size;
+    uint64_t words[(SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER) / 8 + 1];
 };
+
+struct names { /* those of the last message; zero at first */
+    PyObject *type, *sender;
+    struct meta meta;
+};
+
+static inline size_t meta_words(const struct meta *m) { return ((size_t)m->type_size + m->sender_size + 7) / 8; }
+
+static inline void meta_copy(struct meta *to, const slipring_message *m) {
+    to->type_size = m->type_size;
+    to->sender_size = m->sender_size;
+    slipring_copy(to->words, m->meta, meta_words(to) * 8); /* whole words: what follows is padding of the message */
+}
+
+/* Looked at where it lies: what others may be overwriting is found out afterwards, as for every copy. */
+static inline bool meta_is(const struct meta *meta, const slipring_message *m) {
+    const volatile uint64_t *words = m->meta;
+    if (meta->type_size != m->type_size || meta->sender_size != m->sender_size) return false;
+    for (size_t i = 0, count = meta_words(meta); i < count; i++)
+        if (meta->words[i] != words[i]) return false;
+    return true;
+}
+
+static inline bool names_are(const struct names *names, const slipring_message *m) {
+    return names->type && meta_is(&names->meta, m);
+}
+
+bool names_become(struct names *names, const struct meta *meta);
+void names_clear(struct names *names);
 
 typedef struct Subscriber {
     PyObject_HEAD
@@ -100,7 +137,8 @@ typedef struct Subscriber {
     char *bus_path, *topic_name;
     slipring_counts last_counts; /* of a closed subscriber */
     double spin_us;
-    struct text_cache type_cache, sender_cache;
+    struct names names;
+    int64_t batch_bytes; /* of bodies in the last batch */
     struct handle handle;
 } Subscriber;
 
@@ -137,8 +175,11 @@ void subscriber_leave(Subscriber *self);
 void subscriber_unpin(Subscriber *self);
 /* After EMPTY: 1 try again, 0 the time is up, -1 exception. */
 int subscriber_wait(Subscriber *self, struct timeout *timeout);
-/* The type and sender strings for a copied meta block; borrowed. */
-bool subscriber_texts(Subscriber *self, const slipring_message *m, const char *meta, PyObject **type, PyObject **sender);
+PyObject *subscriber_recv(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *subscriber_recv_into(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *subscriber_recv_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *subscriber_next(PyObject *self);
+PyObject *subscriber_iter(PyObject *self);
 PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *subscriber_recv_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 

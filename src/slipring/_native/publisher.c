@@ -124,15 +124,18 @@ static int try_send(Publisher *self, const struct sending *m, uint64_t *seq) {
     return code;
 }
 
-/* The publisher is entered and the body taken. */
-static void send_until(Publisher *self, const struct sending *m, struct timeout *timeout, uint64_t *seq) {
-    int code, again = 1;
-    do {
-        code = try_send(self, m, seq);
-        if (code != SLIPRING_FULL || timeout->never_waits) break;
-        again = wait_for_space(self, timeout);
-    } while (again > 0);
-    if (code && again >= 0) raise_code(code);
+/* The publisher is entered and the body taken; the sequence, or NULL with an exception. */
+static PyObject *send_until(Publisher *self, const struct sending *m, struct timeout *timeout) {
+    uint64_t seq;
+    for (;;) {
+        int code = try_send(self, m, &seq);
+        /* The shorter way for numbers of one digit, which most sequences are. */
+        if (code == SLIPRING_OK) return seq < 1 << 30 ? PyLong_FromLong((long)seq) : PyLong_FromUnsignedLongLong(seq);
+        if (code != SLIPRING_FULL || timeout->never_waits) return raise_code(code);
+        int again = wait_for_space(self, timeout);
+        if (again < 0) return NULL;
+        if (again == 0) return raise_code(code);
+    }
 }
 
 static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -141,17 +144,17 @@ static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssiz
     PyObject *given[3] = {NULL, NULL, NULL};
     struct sending m;
     struct timeout timeout;
-    uint64_t seq = 0;
-    if (!arguments_parse("send", names, 3, 1, args, nargs, kwnames, given)) return NULL;
+    PyObject *seq = NULL;
+    if (!arguments_get("send", names, 3, 1, args, nargs, kwnames, given)) return NULL;
     if (!publisher_enter(self)) return NULL;
     m.sender = NULL;
     if (text_get(given[1], "type", &m.type, &m.type_size) && default_timeout(self, given[2], &timeout) &&
         body_get(given[0], &m.body)) {
-        send_until(self, &m, &timeout, &seq);
+        seq = send_until(self, &m, &timeout);
         body_release(&m.body);
     }
     publisher_leave(self);
-    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(seq);
+    return seq;
 }
 
 /* _send_as(body, type, sender, time_ns, timeout): pass on another's message. */
@@ -161,18 +164,18 @@ static PyObject *publisher_send_as(PyObject *object, PyObject *const *args, Py_s
     PyObject *given[5] = {NULL, NULL, NULL, NULL, NULL};
     struct sending m;
     struct timeout timeout;
-    uint64_t seq = 0;
+    PyObject *seq = NULL;
     if (!arguments_parse("_send_as", names, 5, 4, args, nargs, kwnames, given)) return NULL;
     m.time_ns = PyLong_AsLongLong(given[3]);
     if (m.time_ns == -1 && PyErr_Occurred()) return NULL;
     if (!publisher_enter(self)) return NULL;
     if (text_get(given[1], "type", &m.type, &m.type_size) && text_get(given[2], "sender", &m.sender, &m.sender_size) &&
         default_timeout(self, given[4], &timeout) && body_get(given[0], &m.body)) {
-        send_until(self, &m, &timeout, &seq);
+        seq = send_until(self, &m, &timeout);
         body_release(&m.body);
     }
     publisher_leave(self);
-    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(seq);
+    return seq;
 }
 
 /* For a loan; the publisher is entered. 0, or -1 with an exception. */
@@ -219,10 +222,8 @@ static bool gather(PyObject *items, size_t most, struct bodies *b, size_t *large
     }
     for (size_t i = 0; i < most; i++) {
         PyObject *item = PyTuple_GetItem(items, (Py_ssize_t)i);
-        char *data;
-        Py_ssize_t size;
-        if (PyBytes_CheckExact(item) && PyBytes_AsStringAndSize(item, &data, &size) == 0)
-            b->raw[b->count++] = (slipring_body){.data = data, .size = (size_t)size};
+        if (PyBytes_CheckExact(item))
+            b->raw[b->count++] = (slipring_body){.data = PyBytes_AsString(item), .size = (size_t)PyBytes_Size(item)};
         else if (!gather_buffer(item, b, most))
             return false;
         if (b->raw[i].size > *largest) *largest = b->raw[i].size;

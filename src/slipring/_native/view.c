@@ -39,9 +39,9 @@ static void release_hold(PyObject *owner, uint64_t seq) {
 
 /* The hold's use of the handle passes to the region. */
 static PyObject *held_message(Subscriber *self, const slipring_message *m) {
-    char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
-    PyObject *type, *sender, *message = NULL;
-    slipring_copy(meta, m->meta, (size_t)m->type_size + m->sender_size);
+    struct meta meta;
+    PyObject *message = NULL;
+    meta_copy(&meta, m);
     PyObject *region = region_new((PyObject *)self, (void *)(uintptr_t)m->body, m->size, false, release_hold, m->seq);
     if (!region) {
         slipring_subscriber_release(self->sub, m->seq);
@@ -51,8 +51,8 @@ static PyObject *held_message(Subscriber *self, const slipring_message *m) {
     handle_unlock(&self->handle);
     PyObject *body = region_memoryview(region);
     Py_DECREF(region);
-    if (body && subscriber_texts(self, m, meta, &type, &sender))
-        message = message_new(body, sender, type, self->topic, m->seq, m->time_ns);
+    if (body && names_become(&self->names, &meta))
+        message = message_new(body, self->names.sender, self->names.type, self->topic, m->seq, m->time_ns);
     else
         Py_XDECREF(body);
     return message;

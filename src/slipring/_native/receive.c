@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * recv, recv_into, recv_many and iteration: from the ring into Message objects.
+ */
+#include "native.h"
+
+static void copy_body(Subscriber *self, void *to, const slipring_message *m) {
+    if (m->size < LARGE_COPY) {
+        slipring_copy(to, m->body, m->size);
+        return;
+    }
+    PyThreadState *state = handle_release_gil(&self->handle);
+    slipring_copy(to, m->body, m->size);
+    handle_retake_gil(&self->handle, state);
+}
+
+/* OK with *out, a code, or 1 with an exception. into: a buffer instead of new bytes. */
+static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, PyObject **out) {
+    if (!self->sub) return SLIPRING_EMPTY;
+    for (;;) {
+        slipring_message m;
+        struct meta meta;
+        int code = slipring_subscriber_peek(self->sub, &m);
+        if (code) return code;
+        PyObject *body = NULL;
+        char *target;
+        if (into) {
+            target = into->buf;
+            if (m.size > into->len && slipring_subscriber_intact(self->sub)) {
+                char text[100];
+                PyOS_snprintf(text, sizeof text, "buffer has %zd bytes, the next message %u: use a larger buffer", into->len,
+                              (unsigned)m.size);
+                raise_bad_argument("buffer", text);
+                return 1;
+            }
+        } else {
+            body = PyBytes_FromStringAndSize(NULL, m.size);
+            if (!body) return 1;
+            target = PyBytes_AsString(body);
+        }
+        if (into && m.size > into->len) m.size = (uint32_t)into->len; /* not its real size: accept will say so */
+        copy_body(self, target, &m);
+        bool known = names_are(&self->names, &m);
+        if (!known) meta_copy(&meta, &m);
+        code = slipring_subscriber_accept(self->sub);
+        if (code == SLIPRING_OK) {
+            if (into) {
+                PyObject *whole = PyMemoryView_FromObject(into_object);
+                body = whole ? PySequence_GetSlice(whole, 0, m.size) : NULL;
+                Py_XDECREF(whole);
+                if (!body) return 1;
+            }
+            if (!known && !names_become(&self->names, &meta)) {
+                Py_DECREF(body);
+                return 1;
+            }
+            *out = message_new(body, self->names.sender, self->names.type, self->topic, m.seq, m.time_ns);
+            return *out ? SLIPRING_OK : 1;
+        }
+        Py_XDECREF(body);
+        if (code != SLIPRING_LAPPED) return code;
+    }
+}
+
+static PyObject *recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object) {
+    PyObject *message = NULL;
+    if (!subscriber_enter(self)) return NULL;
+    for (int last = 0;;) {
+        int code = try_recv(self, into, into_object, &message);
+        if (code == SLIPRING_EMPTY && !last) {
+            int again = subscriber_wait(self, timeout);
+            if (again > 0) continue;
+            if (again < 0) break;
+            if (timeout->never_waits) {
+                Py_INCREF(Py_None);
+                message = Py_None;
+                break;
+            }
+            last = 1; /* the time is up; what came with its end counts */
+            continue;
+        }
+        if (code == SLIPRING_EMPTY) {
+            Py_INCREF(Py_None);
+            message = Py_None;
+        } else if (code && code != 1) {
+            raise_code(code);
+        }
+        break;
+    }
+    subscriber_leave(self);
+    return message;
+}
+
+PyObject *subscriber_recv(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"timeout"};
+    PyObject *given[1] = {Py_None};
+    struct timeout timeout;
+    if ((nargs || kwnames) && !arguments_get("recv", names, 1, 0, args, nargs, kwnames, given)) return NULL;
+    if (!timeout_parse(given[0], &timeout)) return NULL;
+    return recv_until((Subscriber *)object, &timeout, NULL, NULL);
+}
+
+PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"buffer", "timeout"};
+    PyObject *given[2] = {NULL, Py_None};
+    struct timeout timeout;
+    Py_buffer view;
+    if (!arguments_parse("recv_into", names, 2, 1, args, nargs, kwnames, given)) return NULL;
+    if (!timeout_parse(given[1], &timeout)) return NULL;
+    if (PyObject_GetBuffer(given[0], &view, PyBUF_WRITABLE)) return NULL;
+    PyObject *message = recv_until((Subscriber *)object, &timeout, &view, given[0]);
+    PyBuffer_Release(&view);
+    return message;
+}
+
+PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"n", "timeout"};
+    Subscriber *self = (Subscriber *)object;
+    PyObject *given[2] = {NULL, NULL};
+    struct timeout timeout = {.never_waits = true};
+    Py_ssize_t limit = 1024;
+    if (!arguments_parse("recv_many", names, 2, 0, args, nargs, kwnames, given)) return NULL;
+    if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
+    if (given[0]) limit = PyNumber_AsSsize_t(given[0], PyExc_OverflowError);
+    if (limit < 0) {
+        if (PyErr_Occurred()) return NULL;
+        return raise_bad_argument("n", "n must be at least 0");
+    }
+    PyObject *list = PyList_New(0);
+    if (!list || limit == 0) return list;
+    PyObject *message = recv_until(self, &timeout, NULL, NULL);
+    if (message && message != Py_None) {
+        int failed = PyList_Append(list, message);
+        Py_DECREF(message);
+        int code = failed || !subscriber_enter(self) ? 1 : SLIPRING_OK;
+        bool entered = code == SLIPRING_OK;
+        while (code == SLIPRING_OK && PyList_Size(list) < limit) {
+            code = try_recv(self, NULL, NULL, &message);
+            if (code) break;
+            code = PyList_Append(list, message) ? 1 : SLIPRING_OK;
+            Py_DECREF(message);
+        }
+        if (entered) subscriber_leave(self);
+        /* What was received is not thrown away for what came after it: that error comes again next time. */
+        if (code != 1 || !PyErr_Occurred()) return list;
+        Py_DECREF(list);
+        return NULL;
+    }
+    if (message) {
+        Py_DECREF(message);
+        return list;
+    }
+    Py_DECREF(list);
+    return NULL;
+}
+
+PyObject *subscriber_next(PyObject *object) {
+    Subscriber *self = (Subscriber *)object;
+    struct timeout forever = {.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
+    PyObject *message = recv_until(self, &forever, NULL, NULL);
+    if (!message && self->handle.closing) PyErr_Clear(); /* closing ends the iteration */
+    return message;
+}
+
+PyObject *subscriber_iter(PyObject *self) {
+    Py_INCREF(self);
+    return self;
+}

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that the compiled binding checks, checked the same way."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from slipring.errors import BadArgument
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_MAX_TEXT = 255
+
+
+def body_bytes(body: Buffer) -> bytes:
+    """A copy of any object with a buffer, its elements in C order."""
+    if type(body) is bytes:
+        return body
+    if isinstance(body, str):
+        raise TypeError("body must be bytes or another buffer, not str: encode it, as in text.encode()")
+    try:
+        view = memoryview(body)
+    except TypeError:
+        kind = type(body).__name__
+        raise TypeError(f"body must be bytes or another object with a buffer, not {kind}") from None
+    with view:
+        return view.tobytes()
+
+
+def body_list(bodies: Iterable[Buffer]) -> tuple[Buffer, ...]:
+    one = isinstance(bodies, str)
+    if not one:
+        try:
+            memoryview(bodies).release()  # type: ignore[arg-type]  # that is the question
+            one = True
+        except TypeError:
+            pass
+    if one:
+        raise TypeError("bodies must be a sequence of bodies, not one: use send()")
+    return tuple(bodies)
+
+
+def text_argument(argument: str, text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{argument} must be str, not {type(text).__name__}")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        hint = "it has lone surrogates"
+        raise BadArgument(f"{argument} cannot be encoded as UTF-8: {hint}", argument=argument) from None
+    if size > _MAX_TEXT:
+        raise BadArgument(f"{argument} has {size} bytes, at most {_MAX_TEXT}", argument=argument)
+    return text
+
+
+def size_number(size: SupportsIndex) -> int:
+    try:
+        number = operator.index(size)
+    except TypeError:
+        raise TypeError("size must be an integer number of bytes") from None
+    if not 0 <= number < 1 << 64:
+        raise BadArgument("size must be at least 0 and fit the address space", argument="size")
+    return number
+
+
+def count_number(n: SupportsIndex) -> int:
+    number = operator.index(n)
+    if number < 0:
+        raise BadArgument("n must be at least 0", argument="n")
+    return number
+
+
+class Region(bytearray):
+    """Memory lent out as memoryviews. `ended` is called when the last of them, and the lender, are gone."""
+
+    ended: Callable[[], None] | None = None
+
+    def __del__(self) -> None:
+        if self.ended is not None:
+            self.ended()
+
+    def in_use(self) -> bool:
+        """Whether a memoryview or an array made from it lives: then it cannot be resized."""
+        try:
+            self.append(0)
+        except BufferError:
+            return True
+        self.pop()
+        return False
+
+
+def lend(content: bytes | int, ended: Callable[[], None]) -> Region:
+    region = Region(content)
+    region.ended = ended
+    return region
+
+
+__all__: list[Any] = [
+    "Region",
+    "body_bytes",
+    "body_list",
+    "count_number",
+    "lend",
+    "size_number",
+    "text_argument",
+]

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a test can let go wrong: messages lost, subscribers lapped, handles killed at a named point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from slipring._bus.settings import positive
+from slipring.errors import BadArgument
+
+from .handle import KILLED, OPEN, Handle
+from .subscriber import SteppedSubscriber
+
+if TYPE_CHECKING:
+    from .reader import Reader
+    from .world import World
+
+POINTS = {"publisher": ("claimed", "committed"), "subscriber": ("received", "held")}
+
+
+class Mortal(Protocol):
+    """A handle, a member, or a bus: what can be killed."""
+
+    def _mortals(self) -> Iterable[Handle]: ...
+
+
+def _readers(world: World, target: str | SteppedSubscriber) -> list[Reader]:
+    if isinstance(target, str):
+        return [reader for reader in world.topic(target).readers if reader.alive and not reader.reliable]
+    target = getattr(target, "subscriber", target)  # a member's
+    if not isinstance(target, SteppedSubscriber):
+        raise TypeError(f"expected a topic's name or a subscriber, not {type(target).__name__}")
+    reader = target._enter()
+    if reader is None:
+        text = f"topic '{target.topic}' does not exist yet, so nothing of it can be lost"
+        raise BadArgument(text, argument="target")
+    if reader.reliable:
+        text = "a reliable subscriber loses nothing: use a lossy one, or kill it"
+        raise BadArgument(text, argument="target")
+    return [reader]
+
+
+def lose(world: World, target: str | SteppedSubscriber, n: int) -> None:
+    """The next n deliveries to these lossy subscribers do not arrive."""
+    for reader in _readers(world, target):
+        reader.losing += positive("n", n)
+
+
+def lap(world: World, target: str | SteppedSubscriber, keep: int) -> int:
+    """These lossy subscribers lose all they have not read but the newest `keep`."""
+    if keep < 0:
+        raise BadArgument(f"keep={keep} must be at least 0", argument="keep")
+    lost = 0
+    for reader in _readers(world, target):
+        count = reader.lap(keep)
+        world.note(f"lap s{reader.number} by {count}")
+        lost += count
+    world.changed()
+    return lost
+
+
+def kill(world: World, mortals: Iterable[Mortal], at: str | None) -> None:
+    """Now, or when one of them comes to a named point."""
+    for handle in [handle for mortal in mortals for handle in mortal._mortals()]:
+        if at is None:
+            if handle._life is OPEN:
+                handle._end(KILLED)
+        elif at in POINTS.get(handle.kind, ()):
+            handle._death = at
+        else:
+            points = " or ".join(f'"{point}"' for point in POINTS.get(handle.kind, ()))
+            raise BadArgument(f"at={at!r}: a {handle.kind} can die at {points}", argument="at")

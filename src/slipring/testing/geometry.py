@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of a topic: chosen when it is made, obeyed or refused afterwards. The rules are the core's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slipring.errors import BadArgument, TopicExists
+
+_MOST = {
+    "capacity": 1 << 40,
+    "slots": 1 << 28,
+    "max_writers": 4096,
+    "max_readers": 65536,
+    "max_cursors": 4096,
+}
+_DELIVERIES = ("lossy", "reliable")
+_WRITERS = ("many", "one")
+
+
+def _power_of_two(value: int, least: int) -> int:
+    return max(least, 1 << (value - 1).bit_length())
+
+
+def _check_limits(given: dict[str, int]) -> None:
+    for name, most in _MOST.items():
+        if given.get(name, 0) > most:
+            text = f"{name}={given[name]} is out of range: at most {most}"
+            raise BadArgument(text, argument=name)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    capacity: int
+    slots: int
+    delivery: str
+    writers: str
+    mode: int
+    max_readers: int
+    max_writers: int
+    max_cursors: int
+
+    @classmethod
+    def choose(cls, given: dict[str, int]) -> Geometry:
+        """From what `settings.topic_settings` made of the arguments."""
+        _check_limits(given)
+        capacity = _power_of_two(given.get("capacity", 16 << 20), 4096)
+        slots = given.get("slots") or min(max(capacity // 256, 64), 1 << 20)
+        writers = _WRITERS[given.get("writers", 0)]
+        return cls(
+            capacity=capacity,
+            slots=_power_of_two(slots, 16),
+            delivery=_DELIVERIES[given.get("delivery", 0)],
+            writers=writers,
+            mode=given.get("mode", 0o600),
+            max_readers=given.get("max_readers", 64),
+            max_writers=1 if writers == "one" else given.get("max_writers", 64),
+            max_cursors=given.get("max_cursors", 16),
+        )
+
+    def match(self, given: dict[str, int], topic: str) -> None:
+        """Refuse what differs from what is there."""
+        _check_limits(given)
+        asked = Geometry.choose({**self._as_given(), **given})
+        for name in ("delivery", "writers", "capacity", "slots", "max_writers", "max_readers", "max_cursors"):
+            found, wanted = getattr(self, name), getattr(asked, name)
+            if name in given and found != wanted:
+                shown = wanted if isinstance(wanted, str) else given[name]
+                text = (
+                    f"topic '{topic}' exists with {name}={found}, asked for {shown}: leave {name} out to take"
+                )
+                raise TopicExists(
+                    f"{text} what is there, or remove the topic first",
+                    argument=name,
+                    found=str(found),
+                    asked=str(shown),
+                )
+
+    def _as_given(self) -> dict[str, int]:
+        limits = {name: int(getattr(self, name)) for name in _MOST}
+        words = {"delivery": _DELIVERIES.index(self.delivery), "writers": _WRITERS.index(self.writers)}
+        return {**limits, **words, "mode": self.mode}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What publishers and subscribers of a stepped bus have in common: they are closed, or killed, and say so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slipring.errors import Closed
+
+from .errors import Killed
+
+if TYPE_CHECKING:
+    from .world import World
+
+UNBORN, OPEN, CLOSED, KILLED = "unborn", "open", "closed", "killed"
+
+
+class Handle:
+    """One end of a topic. It belongs to a world, and has a number there."""
+
+    kind = "handle"
+    topic: str
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._number = world.number()
+        self._life = UNBORN
+        self._death: str | None = None  # the point at which it is to die
+
+    @property
+    def closed(self) -> bool:
+        return self._life in (CLOSED, KILLED)
+
+    def close(self) -> None:
+        """Detach; waits end with Closed."""
+        if self._life is OPEN:
+            self._end(CLOSED)
+
+    def _begin(self) -> None:
+        """It is attached: from now on there is something to close."""
+        self._life = OPEN
+        self._world.note(f"{self.kind} {self.topic} {self._label()}")
+
+    def _end(self, life: str) -> None:
+        self._life = life
+        self._detach(orderly=life is CLOSED)
+        self._world.note(f"{'close' if life is CLOSED else 'kill'} {self._label()}")
+        self._world.changed()
+
+    def _detach(self, *, orderly: bool) -> None:
+        raise NotImplementedError
+
+    def _label(self) -> str:
+        return f"{self.kind[0]}{self._number}"
+
+    def _check_life(self) -> None:
+        self._world.scheduler.check_thread()
+        if self._life is KILLED:
+            raise Killed(f"this {self.kind} was killed by the test")
+        if self._life is CLOSED:
+            raise Closed(f"this {self.kind} is closed")
+
+    def _pass_point(self, point: str) -> None:
+        """A place where a process may die."""
+        if self._death == point:
+            self._end(KILLED)
+            raise Killed(f"this {self.kind} was killed by the test when it had {point}")
+
+    def _mortals(self) -> list[Handle]:
+        return [self]
+
+    def __del__(self) -> None:
+        if getattr(self, "_life", UNBORN) is OPEN:
+            self.close()

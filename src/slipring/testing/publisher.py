@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publisher of a stepped bus: the methods and errors of `slipring.Publisher`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Self, SupportsIndex
+
+from slipring._bus.settings import timeout_s
+from slipring.errors import BadArgument, Full, TooLarge
+
+from .buffers import body_bytes, body_list, size_number, text_argument
+from .handle import Handle
+from .loan import SteppedLoan
+from .ring import Entry, reserved_bytes
+from .topic import Topic
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from .world import World
+
+BY_DELIVERY = -1.0  # the default time-out: for ever on reliable topics, none on lossy ones
+
+
+class SteppedPublisher(Handle):
+    """Made by `SteppedBus.publisher`."""
+
+    kind = "publisher"
+
+    def __init__(self, world: World, topic: Topic, sender: str) -> None:
+        self.topic = topic.name
+        self.sender = text_argument("sender", sender)
+        super().__init__(world)
+        self._topic = topic
+        self._since = topic.ring.tail
+        self._writer = topic.attach_writer(self._number, sender, world.clock.time_ns())
+        self._begin()
+
+    def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
+        """Send one message; its sequence."""
+        self._check_life()
+        text_argument("type", type)
+        wait_s = self._patience(timeout)
+        content = body_bytes(body)
+        return self._send(content, type, self.sender, None, wait_s)
+
+    def send_many(
+        self, bodies: Iterable[Buffer], type: str = "", timeout: float | None = BY_DELIVERY
+    ) -> int | None:
+        """Send many; the last one's sequence."""
+        given = body_list(bodies)
+        self._check_life()
+        text_argument("type", type)
+        wait_s = self._patience(timeout)
+        contents = [body_bytes(body) for body in given]
+        self._topic.check()
+        for content in contents:
+            self._reserve(len(content), type, self.sender)
+        deadline_ns = self._world.clock.deadline_ns(wait_s)
+        last = None
+        for content in contents:
+            if deadline_ns is not None:
+                wait_s = max(0, deadline_ns - self._world.clock.monotonic_ns()) / 1e9
+            last = self._send(content, type, self.sender, None, wait_s)
+        return last
+
+    def loan(self, size: SupportsIndex, type: str = "", timeout: float | None = BY_DELIVERY) -> SteppedLoan:
+        """A context manager: memory to fill in place."""
+        return SteppedLoan(self, size_number(size), type, timeout)
+
+    def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
+        """Wait until at least n subscribers are attached; False on expiry."""
+        if n < 0:
+            raise BadArgument(f"n={n} must be at least 0", argument="n")
+        seconds = timeout_s(timeout)
+        what = f"wait_for_subscribers({n}) of '{self.topic}'"
+        return self._world.scheduler.block(lambda: self._subscribers() >= n, seconds, what)
+
+    def _subscribers(self) -> int:
+        self._check_life()
+        self._topic.check()
+        return sum(reader.alive and reader.index is not None for reader in self._topic.readers)
+
+    def _entry(self) -> tuple[int, int]:
+        self._check_life()
+        return self._number, self._since
+
+    def _send_as(
+        self, body: Buffer, type: str, sender: str, time_ns: int, timeout: float | None = BY_DELIVERY
+    ) -> int:
+        """Pass on another's message."""
+        self._check_life()
+        text_argument("type", type)
+        text_argument("sender", sender)
+        return self._send(body_bytes(body), type, sender, time_ns, self._patience(timeout))
+
+    # Claim, commit, abort
+
+    def _patience(self, timeout: float | None) -> float | None:
+        if timeout is BY_DELIVERY:
+            return None if self._topic.reliable else 0
+        return timeout_s(timeout)
+
+    def _reserve(self, size: int, type: str, sender: str) -> int:
+        reserved = reserved_bytes(size, type, sender)
+        if reserved <= self._topic.geometry.capacity and size < 1 << 32:
+            return reserved
+        needs = f"a body of {size} bytes needs {reserved}, more than the topic's capacity of"
+        text = f"{needs} {self._topic.geometry.capacity}: create it with a larger capacity="
+        raise TooLarge(text, argument="capacity")
+
+    def _hold(self) -> int:
+        return self._topic.hold(self._world.clock.time_ns())
+
+    def _has_room(self, size: int, type: str) -> bool:
+        self._check_life()
+        self._topic.check()
+        return self._topic.ring.has_room(self._reserve(size, type, self.sender), self._hold)
+
+    def _claim(self, size: int, type: str, sender: str, wait_s: float | None) -> int:
+        self._topic.check()
+        entry = Entry(self._number, type, sender, self._reserve(size, type, sender))
+        seq = self._topic.ring.claim(entry, self._hold)
+        if seq is None and wait_s != 0:
+            what = f"send on '{self.topic}'"
+            if self._world.scheduler.block(lambda: self._has_room(size, type), wait_s, what):
+                seq = self._topic.ring.claim(entry, self._hold)
+        if seq is None:
+            text = (
+                "the ring is full: a reader, a held message or a claim is in the way; wait longer (timeout=)"
+            )
+            raise Full(f"{text} or make the topic larger (capacity=, slots=)", argument="timeout")
+        self._pass_point("claimed")
+        return seq
+
+    def _commit(self, seq: int, content: bytes, time_ns: int | None) -> None:
+        when_ns = self._world.clock.time_ns() if time_ns is None else time_ns
+        self._topic.ring.commit(seq, content, when_ns)
+        self._writer.published += 1
+        self._writer.bytes += len(content)
+        self._world.note(f"send {self.topic} {seq} by {self._label()}")
+        self._world.settled(self._topic)
+        self._pass_point("committed")
+
+    def _abandon(self, seq: int) -> None:
+        if seq in self._topic.ring.open:
+            self._topic.ring.abandon(seq)
+            self._world.note(f"abandon {self.topic} {seq} by {self._label()}")
+            self._world.settled(self._topic)
+
+    def _send(self, content: bytes, type: str, sender: str, time_ns: int | None, wait_s: float | None) -> int:
+        seq = self._claim(len(content), type, sender, wait_s)
+        self._commit(seq, content, time_ns)
+        return seq
+
+    def _detach(self, *, orderly: bool) -> None:
+        self._topic.detach_writer(self._writer, orderly=orderly)
+        self._world.settled(self._topic)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = " closed" if self.closed else ""
+        return f"<Publisher {self.topic!r} sender={self.sender!r}{state}>"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bus.stats`: the same words as those of a topic in shared memory."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cursors import Cursor
+    from .reader import Reader
+    from .topic import Topic, Writer
+
+Row = dict[str, Any]
+
+
+def _writer(writer: Writer) -> Row:
+    return {
+        "entry": writer.index,
+        "alive": writer.alive,
+        "pid": os.getpid(),
+        "sender": writer.sender,
+        "published": writer.published,
+        "bytes": writer.bytes,
+    }
+
+
+def _reader(reader: Reader, tail: int) -> Row:
+    reader.settle()
+    return {
+        "entry": reader.index,
+        "alive": reader.alive,
+        "pid": os.getpid(),
+        "kind": "cursor" if reader.wish.cursor else "reliable" if reader.reliable else "lossy",
+        "position": reader.position,
+        "lag": tail - reader.position,
+        "received": reader.received,
+        "lost": reader.lost,
+        "filtered": reader.filtered,
+        "held": bool(reader.held),
+    }
+
+
+def _cursor(name: str, cursor: Cursor, tail: int) -> Row:
+    return {
+        "name": name,
+        "position": cursor.position,
+        "lag": tail - cursor.position,
+        "touched_ns": cursor.touched_ns,
+        "expires_ns": cursor.expires_ns,
+        "created_ns": cursor.created_ns,
+        "attached": cursor.reader is not None,
+    }
+
+
+def tables(topic: Topic) -> Row:
+    """Everything but the ages of cursors, which `Bus.stats` works out."""
+    ring, geometry = topic.ring, topic.geometry
+    return {
+        "delivery": geometry.delivery,
+        "writers": geometry.writers,
+        "capacity": geometry.capacity,
+        "slots": geometry.slots,
+        "max_readers": geometry.max_readers,
+        "max_writers": geometry.max_writers,
+        "max_cursors": geometry.max_cursors,
+        "mode": geometry.mode,
+        "generation": topic.generation,
+        "created_ns": topic.created_ns,
+        "creator_pid": os.getpid(),
+        "file_bytes": 0,
+        "published": ring.published,
+        "abandoned": len(ring.abandoned),
+        "unsettled": len(ring.open),
+        "bytes": ring.bytes,
+        "oldest": ring.oldest,
+        "tail": ring.tail,
+        "retained": ring.tail - ring.oldest,
+        "publishers": [_writer(one) for one in sorted(topic.writers, key=lambda one: one.index)],
+        "readers": [
+            _reader(one, ring.tail)
+            for one in sorted(topic.readers, key=lambda one: one.index or 0)
+            if one.index is not None
+        ],
+        "cursors": [_cursor(name, one, ring.tail) for name, one in topic.cursors.by_name.items()],
+    }

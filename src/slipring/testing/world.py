@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all handles of a stepped bus share: topics, clock, seed, deliveries in flight, and the trace of a run.
+
+The trace has one line for everything that happens. Two runs of a program with the same seed have equal
+traces.
+"""
+
+from __future__ import annotations
+
+import random
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from slipring.errors import SlipringError, TopicNotFound
+
+from .clock import VirtualClock
+from .scheduler import Scheduler
+from .topic import Topic
+
+if TYPE_CHECKING:
+    from .aio import Sleepers
+    from .reader import Reader
+    from .subscriber import SteppedSubscriber
+
+Item = TypeVar("Item")
+
+
+class Delivery(NamedTuple):
+    """What a step did: message `seq` of `topic` reached a subscriber, or was lost on its way."""
+
+    topic: str
+    subscriber: int
+    seq: int
+    lost: bool
+
+
+class World:
+    def __init__(self, seed: int | str, automatic: bool, start_ns: int) -> None:
+        self.seed = seed
+        self.automatic = automatic
+        self.clock = VirtualClock(start_ns, self._sleep)
+        self.scheduler = Scheduler(self)
+        self.topics: dict[str, Topic] = {}
+        self.trace: list[str] = []
+        self.sleepers: Sleepers | None = None  # made when asyncio is used
+        self.early: weakref.WeakValueDictionary[int, SteppedSubscriber] = weakref.WeakValueDictionary()
+        self._start_ns = start_ns
+        self._random = random.Random(seed)
+        self._numbers = 0
+        self._generations = 0
+
+    def number(self) -> int:
+        """Of a handle: in the order they are made, from 1."""
+        self._numbers += 1
+        return self._numbers
+
+    def generation(self) -> int:
+        self._generations += 1
+        return self._generations
+
+    def choose(self, items: Sequence[Item]) -> Item:
+        """By the seed; random() is the one method whose results Python promises to keep."""
+        return items[0] if len(items) == 1 else items[int(self._random.random() * len(items))]
+
+    def note(self, event: str) -> None:
+        self.trace.append(f"{self.clock.monotonic_ns() / 1e9:.9f} {event}")
+
+    def topic(self, name: str) -> Topic:
+        topic = self.topics.get(name)
+        if topic is None:
+            raise TopicNotFound(f"there is no topic '{name}' on this bus", argument="topic")
+        return topic
+
+    # Deliveries
+
+    def pending(self) -> list[tuple[Topic, Reader, int]]:
+        """The next delivery of each subscriber that has one, in a fixed order."""
+        self._attach_the_early()
+        return [
+            (topic, reader, seq)
+            for topic in self.topics.values()
+            for reader in topic.readers
+            if reader.alive and (seq := reader.next_delivery()) is not None
+        ]
+
+    def _attach_the_early(self) -> None:
+        """Subscribers that were there before their topics: what was sent meanwhile is on its way to them."""
+        for _, subscriber in sorted(self.early.items()):
+            try:
+                subscriber._attach(is_new=True)
+            except SlipringError:
+                continue  # it is told when it is used
+
+    def deliver_one(self) -> Delivery | None:
+        """The next delivery of one subscriber, chosen by the seed; None if nothing is in flight."""
+        pending = self.pending()
+        return self._deliver(*self.choose(pending)) if pending else None
+
+    def _deliver(self, topic: Topic, reader: Reader, seq: int) -> Delivery:
+        arrives = reader.deliver(seq)
+        self.note(f"{'deliver' if arrives else 'lose'} {topic.name} {seq} to s{reader.number}")
+        self.changed()
+        return Delivery(topic.name, reader.number, seq, not arrives)
+
+    def settled(self, topic: Topic) -> None:
+        """A claim was committed or abandoned: an automatic bus delivers at once."""
+        for reader in topic.readers if self.automatic else ():
+            while reader.alive and (seq := reader.next_delivery()) is not None:
+                self._deliver(topic, reader, seq)
+        self.changed()
+
+    def changed(self) -> None:
+        """Somebody's call may have an answer now: tell asyncio. Everybody else is asked by the scheduler."""
+        if self.sleepers is not None:
+            self.sleepers.look()
+
+    # slipring.wait
+
+    def monotonic(self) -> float:
+        return self.clock.monotonic()
+
+    def sleep(self, subscribers: tuple[SteppedSubscriber, ...], timeout: float | None) -> None:
+        names = ", ".join(f"'{subscriber.topic}'" for subscriber in subscribers)
+        self.scheduler.block(lambda: any(one._ready() for one in subscribers), timeout, f"wait on {names}")
+
+    # Time
+
+    def _sleep(self, seconds: float) -> None:
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        if seconds == 0:
+            self.scheduler.give_way()
+        else:
+            self.scheduler.block(lambda: False, seconds, f"sleep({seconds})")
+
+    def pass_time_to(self, monotonic_ns: int) -> None:
+        if monotonic_ns > self.clock.monotonic_ns():
+            self.clock._go_to(monotonic_ns)
+            self.note("time")
+
+    def expiries_ns(self) -> Iterator[int]:
+        """When cursors that hold messages will expire, on the scale of monotonic_ns."""
+        now_ns = self.clock.time_ns()
+        for topic in self.topics.values():
+            for cursor in topic.cursors.by_name.values():
+                ends_ns = cursor.ends_ns()
+                if ends_ns is not None and ends_ns > now_ns:
+                    yield ends_ns - self._start_ns
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass; functions go on when their time-outs end, nothing is delivered."""
+        end_ns = self.clock.deadline_ns(seconds) or 0
+        self.scheduler.run_all()
+        while self.clock.monotonic_ns() < end_ns:
+            timer_ns = self.scheduler.next_timer_ns()
+            self.pass_time_to(end_ns if timer_ns is None else min(end_ns, timer_ns))
+            self.scheduler.run_all()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The buses the suite runs over. A further one is one class here.
+
+`lacks` names the capabilities a backend does not have, each with the sentence by which the documents say so.
+Tests that need one (``pytestmark = pytest.mark.needs("cursors")``) are then not made for it, and
+test_capabilities.py checks that the sentence is there. Nothing is skipped in silence.
+"""
+
+import asyncio
+from pathlib import Path
+
+import slipring
+from slipring.testing import SteppedBus
+from support.waiting import Call
+
+CAPABILITIES = {
+    "reliable": "delivery='reliable': publishers wait for subscribers, or are told Full",
+    "cursors": "named places that outlive their subscriber",
+    "history": "start='last', 'oldest' or a sequence; seek",
+    "in place": "loan and view",
+    "ring": "capacity and slots as documented: what fits, what is kept, TooLarge",
+    "tables": "stats of publishers and readers, limits of their number, topics(), remove(), doctor()",
+    "members": "join",
+    "threads": "one handle used by several threads",
+}
+
+
+class Backend:
+    """One kind of bus. `run` is its asyncio.run; `start` begins a call in the background, as `Call` does."""
+
+    name = ""
+    lacks: dict[str, str] = {}  # noqa: RUF012 - never changed, only replaced
+
+    def open(self, name: str = "test"):
+        """A bus; the same name again: the same bus, as another process opens it."""
+        raise NotImplementedError
+
+    def run(self, coroutine):
+        return asyncio.run(coroutine)
+
+    def start(self, fn, *args, **kwargs):
+        return Call(fn, *args, **kwargs)
+
+    def contents(self, bus) -> object:
+        """Everything there is on a bus, to see that nothing was changed."""
+        return {topic: bus.stats(topic) for topic in bus.topics()}
+
+
+class SharedMemory(Backend):
+    name = "shm"
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def open(self, name: str = "test"):
+        return slipring.Bus(name, root=self._root)
+
+    def contents(self, bus) -> object:
+        return {path.name: path.read_bytes() for path in Path(bus.path).iterdir()}
+
+
+class Stepped(Backend):
+    name = "stepped"
+
+    def __init__(self, root: Path) -> None:
+        self._buses: dict[str, SteppedBus] = {}
+
+    def open(self, name: str = "test"):
+        bus = SteppedBus(name, automatic=True)
+        if name in self._buses:
+            return self._buses[name].process()
+        return self._buses.setdefault(name, bus)
+
+    def run(self, coroutine):
+        return self._any().run(coroutine)
+
+    def start(self, fn, *args, **kwargs):
+        return SteppedCall(self._any(), fn, *args, **kwargs)
+
+    def _any(self) -> SteppedBus:
+        return next(iter(self._buses.values()))
+
+
+class SteppedCall:
+    """A spawned function, asked as a thread is asked."""
+
+    def __init__(self, bus: SteppedBus, fn, *args, **kwargs) -> None:
+        self._bus = bus
+        self._task = bus.spawn(fn, *args, **kwargs)
+        self.result = self._task.result
+
+    @property
+    def done(self) -> bool:
+        return self._task.done
+
+    def ended(self) -> bool:
+        self._bus.run_until_idle()
+        return self._task.done
+
+    def wait_until_asleep(self) -> None:
+        self._bus.run_until_idle()
+        assert self._task.waiting_for, "the call ended instead of waiting"
+
+
+BACKENDS = {backend.name: backend for backend in (SharedMemory, Stepped)}

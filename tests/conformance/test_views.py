@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Promise 8, reading: a held message does not change, whoever publishes, and its view ends with the hold."""
+
+import pytest
+
+import slipring
+
+pytestmark = pytest.mark.needs("in place")
+
+SMALL = {"capacity": 4096, "slots": 16}
+
+
+@pytest.fixture
+def pair(bus):
+    return bus.publisher("t", sender="p", **SMALL), bus.subscriber("t")
+
+
+def fill(pub, body: bytes = b"later") -> int:
+    """Sends until the ring refuses, and returns how many were sent."""
+    sent = 0
+    while True:
+        try:
+            pub.send(body, timeout=0)
+        except slipring.Full:
+            return sent
+        sent += 1
+        assert sent < 10_000, "the ring never refused although a message of it is held"
+
+
+def test_a_view_shows_the_message_in_place(pair):
+    pub, sub = pair
+    pub.send(b"in place", type="kind")
+    with sub.view(timeout=0) as message:
+        assert isinstance(message.body, memoryview)
+        assert message.body.readonly
+        assert (message.body.format, message.body.ndim, message.body.nbytes) == ("B", 1, 8)
+        assert bytes(message.body) == b"in place"
+        assert (message.sender, message.type, message.seq, message.topic) == ("p", "kind", 0, "t")
+    assert (sub.received, sub.position) == (1, 1)
+
+
+def test_a_view_of_an_empty_message_is_empty(pair):
+    pub, sub = pair
+    pub.send(b"")
+    with sub.view(timeout=0) as message:
+        assert bytes(message.body) == b""
+
+
+def test_a_view_that_expires_is_none(pair):
+    _, sub = pair
+    for timeout in (0, 0.01):
+        with sub.view(timeout=timeout) as message:
+            assert message is None
+
+
+def test_a_view_cannot_be_written(pair):
+    pub, sub = pair
+    pub.send(b"in place")
+    with sub.view(timeout=0) as message:
+        with pytest.raises(TypeError):
+            message.body[0] = 1
+        assert bytes(message.body) == b"in place"
+
+
+@pytest.mark.parametrize("size", [1, 100, 1000, 4088])
+def test_a_held_message_does_not_change_while_the_publisher_laps(pair, size):
+    pub, sub = pair
+    body = bytes(range(256)) * 16
+    pub.send(body[:size])
+    with sub.view(timeout=0) as message:
+        for _ in range(3):
+            fill(pub)
+            assert bytes(message.body) == body[:size]
+    assert pub.send(b"goes on") > 0
+
+
+def test_only_a_held_message_refuses_a_lossy_publisher_and_only_while_it_is_held(pair):
+    pub, sub = pair
+    pub.send(b"held")
+    with sub.view(timeout=0):
+        assert fill(pub) == 14
+    assert pub.send_many([b"x"] * 100, timeout=0) == 114
+
+
+def test_other_readers_go_on_while_a_message_is_held(bus, pair):
+    pub, sub = pair
+    other = bus.subscriber("t")
+    pub.send(b"held")
+    with sub.view(timeout=0):
+        sent = fill(pub)
+        for _ in range(100):
+            assert fill(pub) == 0
+        got = [m.seq for m in other.recv_many(100)]
+        assert got == list(range(got[0], 1 + sent))
+        assert len(got) + other.lost == 1 + sent
+        assert len(got) > sent // 2, "refused sends took the others' messages away"
+
+
+def test_a_publisher_may_wait_for_the_end_of_a_hold(pair, background):
+    pub, sub = pair
+    pub.send(b"held")
+    with sub.view(timeout=0) as message:
+        fill(pub)
+        waiting = background(pub.send, b"waited", timeout=None)
+        waiting.wait_until_asleep()
+        assert bytes(message.body) == b"held"
+    assert waiting.result() == 15
+
+
+def test_a_view_is_unusable_after_release(pair):
+    pub, sub = pair
+    pub.send(b"in place")
+    with sub.view(timeout=0) as message:
+        body = message.body
+    for use in (bytes, len, lambda view: view[0], lambda view: view[2:4], lambda view: view.tobytes()):
+        with pytest.raises(ValueError):
+            use(body)
+    with pytest.raises(ValueError):
+        bytes(message.body)
+
+
+def test_a_view_is_released_when_the_block_fails(pair):
+    pub, sub = pair
+    pub.send(b"in place")
+    with pytest.raises(KeyError), sub.view(timeout=0) as message:
+        raise KeyError
+    with pytest.raises(ValueError):
+        bytes(message.body)
+    pub.send_many([b"x"] * 100, timeout=0)
+
+
+def test_each_subscriber_holds_its_own_message(bus, pair):
+    pub, first = pair
+    second = bus.subscriber("t")
+    pub.send_many([b"0", b"1"])
+    second.recv(timeout=0)
+    with first.view(timeout=0) as held, second.view(timeout=0) as other:
+        assert (bytes(held.body), bytes(other.body)) == (b"0", b"1")
+        fill(pub)
+        assert (bytes(held.body), bytes(other.body)) == (b"0", b"1")
+    assert pub.send(b"next") > 0
+
+
+def test_a_subscriber_reads_on_after_its_view(pair):
+    pub, sub = pair
+    pub.send_many([b"0", b"1", b"2"])
+    with sub.view(timeout=0) as message:
+        assert bytes(message.body) == b"0"
+    assert sub.recv(timeout=0).body == b"1"
+    with sub.view(timeout=0) as message:
+        assert bytes(message.body) == b"2"
+    assert (sub.received, sub.lost) == (3, 0)
+
+
+def test_a_viewed_message_counts_in_the_account_when_lapped_afterwards(pair):
+    pub, sub = pair
+    pub.send(b"0")
+    with sub.view(timeout=0):
+        pub.send_many([b"x"] * 14)
+    pub.send_many([b"x"] * 100)
+    sub.recv_many(100)
+    assert sub.received + sub.lost == sub.position == 115
