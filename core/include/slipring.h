@@ -92,9 +92,10 @@ typedef struct slipring_settings {
     uint32_t max_writers; /* 0: default 64 */
     uint32_t max_cursors; /* 0: default 16 */
     uint32_t mode;        /* of <topic>.ring; 0: 0600 */
+    bool must_exist;      /* of a publisher: a missing topic is NOT_FOUND, not created */
 } slipring_settings;
 
-#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0}
+#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0, false}
 
 int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok);
 int slipring_topic_remove(const char *bus, const char *topic);
@@ -250,6 +251,7 @@ typedef struct slipring_topic_info {
 
 typedef struct slipring_writer_info {
     uint64_t published, bytes;
+    uint64_t incarnation; /* another one, another owner */
     uint32_t pid;
     bool used, alive;
     char name[65];

@@ -142,7 +142,8 @@ typedef struct Subscriber {
     struct handle handle;
 } Subscriber;
 
-extern PyTypeObject *message_type, *publisher_type, *subscriber_type, *region_type, *view_type, *loan_type, *bell_type;
+extern PyTypeObject *message_type, *publisher_type, *subscriber_type, *region_type, *view_type, *loan_type, *bell_type,
+    *looker_type;
 
 bool message_type_ready(PyObject *module);
 bool publisher_type_ready(PyObject *module);
@@ -151,6 +152,7 @@ bool region_type_ready(PyObject *module);
 bool view_type_ready(PyObject *module);
 bool loan_type_ready(PyObject *module);
 bool bell_type_ready(PyObject *module);
+bool looker_type_ready(PyObject *module);
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
 
 /* Steals body; borrows the rest. */
