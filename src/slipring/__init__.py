@@ -7,6 +7,9 @@ A map of the package:
     slipring.Publisher      bus.publisher(): send, send_many, loan
     slipring.Subscriber     bus.subscriber(): recv, recv_many, recv_batch, view, iteration, asyncio
     slipring.Member         bus.join(): both in one
+    slipring.Server         bus.server(): methods that other processes call
+    slipring.Client         bus.client(): calls them, from threads and from asyncio
+    slipring.current_call   inside a method: whether its caller still waits
     slipring.Message        body, sender, type, seq, time_ns, topic
     slipring.wait           on many subscribers
     slipring.errors         every error, one class per cause
@@ -18,6 +21,8 @@ A map of the package:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ._bus.bus import Bus
 from ._bus.member import Member
 from ._bus.publisher import Publisher
@@ -25,6 +30,7 @@ from ._bus.subscriber import Message, Subscriber
 from ._bus.waiting import wait
 from .errors import (
     BadArgument,
+    BadArguments,
     Busy,
     Closed,
     Corrupt,
@@ -43,15 +49,23 @@ from .errors import (
     TopicExists,
     TopicGone,
     TopicNotFound,
+    UnknownMethod,
     WrongLayout,
 )
+
+if TYPE_CHECKING:
+    from ._bus.calls.client import Client
+    from ._bus.calls.context import current_call
+    from ._bus.calls.server import Server
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BadArgument",
+    "BadArguments",
     "Bus",
     "Busy",
+    "Client",
     "Closed",
     "Corrupt",
     "Denied",
@@ -63,6 +77,7 @@ __all__ = [
     "PeerGone",
     "Publisher",
     "RemoteError",
+    "Server",
     "SlipringError",
     "Subscriber",
     "SystemFault",
@@ -73,8 +88,30 @@ __all__ = [
     "TopicExists",
     "TopicGone",
     "TopicNotFound",
+    "UnknownMethod",
     "WrongLayout",
+    "current_call",
     "wait",
 ]
 
 wait.__module__ = "slipring"
+
+# asyncio is slow to import, and most programs do without calls.
+_LATER = {
+    "Client": "slipring._bus.calls.client",
+    "Server": "slipring._bus.calls.server",
+    "current_call": "slipring._bus.calls.context",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'slipring' has no attribute {name!r}")
+    import importlib
+
+    found = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -10,7 +10,7 @@ import stat
 import time
 import weakref
 from collections.abc import Iterable
-from typing import Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
@@ -20,6 +20,10 @@ from .member import Member
 from .native import _native
 from .publisher import Publisher
 from .subscriber import Subscriber
+
+if TYPE_CHECKING:
+    from .calls.client import Client
+    from .calls.server import Server
 
 _RING_FILE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]{0,99})\.ring")
 
@@ -107,6 +111,7 @@ class Bus:
         self.root = os.path.abspath(chosen)
         self.path = os.path.join(self.root, name)
         self._handles: weakref.WeakSet[Publisher | Subscriber] = weakref.WeakSet()
+        self._services: weakref.WeakSet[Server | Client] = weakref.WeakSet()
         self._closed = False
         _check_directory(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
 
@@ -324,8 +329,28 @@ class Bus:
             raise
         return self._member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
 
+    # Calls
+
+    def server(self, service: str, **options: Any) -> Server:
+        """A server of methods: `server.method(function)`, then `server.start()`. Options: see `Server`."""
+        from .calls.server import Server
+
+        server = Server(self, service, **options)
+        self._services.add(server)
+        return server
+
+    def client(self, service: str, timeout: float | None = 5.0, **options: Any) -> Client:
+        """A client of a service: `client.call("method", …)`. Options: see `Client`."""
+        from .calls.client import Client
+
+        client = Client(self, service, timeout, **options)
+        self._services.add(client)
+        return client
+
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""
+        for service in list(self._services):
+            service.close()
         self._closed = True
         for handle in list(self._handles):
             handle.close()
