@@ -14,7 +14,6 @@ from slipring.errors import Full, SlipringError, TooLarge
 
 from ..native import _native
 from . import encoding, names
-from .messages import Error, Reason
 
 if TYPE_CHECKING:
     from ..bus import Bus
@@ -85,11 +84,6 @@ class Caller:
         except SlipringError:
             self.gone = True
         return True
-
-    def refuse(self, req_id: int, reason: Reason, message: str = "", kind: str = "") -> None:
-        """An error instead of an answer; one that finds no room is dropped."""
-        if not self.send(encoding.error(req_id, Error(reason, kind, message))):
-            self.dropped += 1
 
     def finish(self, job: Job, message: bytes) -> bool:
         """The whole answer to a call; False if it has to be tried again."""

@@ -107,7 +107,8 @@ class Crew:
                 self._changed.notify_all()
 
     def _work(self, job: Job) -> None:
-        if self._asleep or len(self._threads) <= self.running or (self._limit > 1 and self._pressed()):
+        unwatched = self._asleep or not self._ticking or len(self._threads) <= self.running
+        if unwatched or (self._limit > 1 and self._pressed()):
             self._call_help()
         try:
             self._run(job)
@@ -123,7 +124,7 @@ class Crew:
             if len(self._threads) <= self.running:
                 self._spawn()
             self._hurry = self._hurry or (self.running < self._limit and self._pressed())
-            self._changed.notify()
+            self._changed.notify_all()
 
     def _stand_by(self) -> bool:
         """Until there may be something to do; False if one thread less will do."""
@@ -136,6 +137,7 @@ class Crew:
                 self._tick()
             finally:
                 self._ticking = self._hurry = False
+                self._changed.notify()  # somebody else watches now
             return True
 
     def _tick(self) -> None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import Closed, SlipringError
 
 from ..native import _native
-from . import decoding, leftovers, names
+from . import decoding, encoding, leftovers, names
 from .callers import MAX_STREAMS, Caller
 from .job import Job
-from .messages import Call, Cancel, Credit, Reason
+from .messages import Call, Cancel, Credit, Error, Reason
 
 if TYPE_CHECKING:
     from ..bus import Bus
@@ -109,10 +109,10 @@ class Desk:
         return None
 
     def _take(self, caller: Caller, req_id: int, call: Call) -> Job | None:
-        if call.server != self._instance:
-            caller.refuse(req_id, Reason.GONE)
-            return None
         job = Job(caller, req_id, call, self._instance)
+        if call.server != self._instance:
+            self.refuse(job, Reason.GONE)
+            return None
         if job.late:
             self._counters["expired"] += 1
             return None
@@ -120,13 +120,18 @@ class Desk:
             self._counters["malformed"] += 1
             return None
         if len(call.trail) > MAX_TRAIL:
-            caller.refuse(req_id, Reason.FULL, f"calls are nested deeper than {MAX_TRAIL} servers")
+            self.refuse(job, Reason.FULL, f"calls are nested deeper than {MAX_TRAIL} servers")
             return None
         if call.window and sum(open_job.window > 0 for open_job in caller.open.values()) >= MAX_STREAMS:
-            caller.refuse(req_id, Reason.FULL, f"this client has {MAX_STREAMS} streams open")
+            self.refuse(job, Reason.FULL, f"this client has {MAX_STREAMS} streams open")
             return None
         caller.open[req_id] = job
         return job if self.admit(job) else None
+
+    def refuse(self, job: Job, reason: Reason, message: str = "") -> None:
+        """An error instead of an answer."""
+        if not job.caller.finish(job, encoding.error(job.req_id, Error(reason, "", message))):
+            self.keep(job.caller)
 
     def cancel(self, job: Job) -> None:
         self._counters["cancelled"] += 1
@@ -191,7 +196,8 @@ class Desk:
     def refuse_all(self, jobs: list[Job], most: int) -> None:
         """At the end: nobody is left without an answer."""
         for job in jobs:
-            job.caller.refuse(job.req_id, Reason.GONE)
+            self.refuse(job, Reason.GONE)
+            job.cancel()
         try:
             for _ in range(most):
                 message = self._requests.recv(0)

@@ -15,6 +15,7 @@ counts, and all other calls to it fail.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -109,7 +110,11 @@ class Inbox:
 
     def _read(self, timeout_s: float) -> bool:
         """Take one message, waiting for it; False if there was none."""
-        message = self._replies.recv(timeout_s)
+        try:
+            message = self._replies.recv(timeout_s)
+        except SlipringError as error:  # closed, removed, damaged: no more answers here
+            self.end_all(error if isinstance(error, Closed) else PeerGone(str(error), argument="service"))
+            return False
         if message is not None:
             self._deliver(message.body)  # type: ignore[arg-type]
             return True
@@ -139,8 +144,9 @@ class Inbox:
         gone = {call.instance for call in list(self._calls.values()) if not self._lives(call.instance)}
         if not gone:
             return
-        while (message := self._replies.recv(0)) is not None:
-            self._deliver(message.body)  # type: ignore[arg-type]
+        with contextlib.suppress(SlipringError):
+            while (message := self._replies.recv(0)) is not None:
+                self._deliver(message.body)  # type: ignore[arg-type]
         for call in list(self._calls.values()):
             if call.instance in gone and not call.ended:
                 self.end(call, PeerGone("the server is gone", argument="service"))
@@ -216,9 +222,6 @@ class Inbox:
             return slice_s  # a thread reads, for us too
         try:
             return _FIRST_SLICE_S if self._read(slice_s) else min(2 * slice_s, _LAST_SLICE_S)
-        except SlipringError as error:
-            self.end_all(error if isinstance(error, Closed) else PeerGone(str(error), argument="service"))
-            return slice_s
         finally:
             self._lead.release()
             self._pass_on()

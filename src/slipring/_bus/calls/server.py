@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import types
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
@@ -76,7 +75,6 @@ class Server:
         self._crew = Crew(service, limit, desk.receive, self._run, desk.pressed, desk.ring)
         crew = self._crew
         desk.admit, desk.resume, desk.has_work = self._admit, crew.put, lambda: crew.has_work
-        self._finalizer = weakref.finalize(self, lambda: None)
 
     def _open(self, topic: dict[str, Any]) -> Subscriber:
         leftovers.remove_all(self._bus.path, self.service)
@@ -154,8 +152,6 @@ class Server:
         desk = self._desk
         desk.admit = self._turn_away
         waiting = [job for caller in list(desk.callers.values()) for job in list(caller.open.values())]
-        for job in waiting:
-            job.cancel()
         desk.refuse_all(waiting, most=4096)
         self._looping.close()
         desk.close()
@@ -182,7 +178,7 @@ class Server:
     # One job, in a thread of the crew
 
     def _turn_away(self, job: Job) -> bool:
-        job.caller.refuse(job.req_id, Reason.GONE)
+        self._desk.refuse(job, Reason.GONE)
         return False
 
     def _admit(self, job: Job) -> bool:
@@ -210,8 +206,7 @@ class Server:
 
     def _refuse(self, job: Job, reason: Reason, message: str) -> None:
         self._counters["refused"] += 1
-        job.caller.open.pop(job.req_id, None)
-        job.caller.refuse(job.req_id, reason, message)
+        self._desk.refuse(job, reason, message)
 
     def _run(self, job: Job) -> None:
         if job.streaming is not None:
