@@ -7,6 +7,7 @@ import re
 
 from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
 
+from .calls import leftovers
 from .native import _native
 
 Finding = dict[str, str]
@@ -24,6 +25,11 @@ def _dead_entries(path: str, topic: str) -> int:
 
 
 def _examine_whole(path: str, topic: str, repair: bool) -> list[Finding]:
+    if leftovers.is_leftover(path, topic):
+        if repair:
+            _native.topic_remove(path, topic)
+        action = "removed" if repair else "removed by the next client or server, or with repair"
+        return [_finding(topic, "the reply topic of a dead client", action)]
     _native.topic_verify(path, topic)
     dead = _dead_entries(path, topic)
     if not dead:
