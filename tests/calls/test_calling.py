@@ -102,15 +102,13 @@ def test_a_very_long_error_text_is_cut(bus):
 
 
 def test_an_unknown_method_is_named_with_those_there_are(client):
-    with pytest.raises(slipring.UnknownMethod, match="'nix'.*add") as caught:
+    with pytest.raises(slipring.UnknownMethod, match=r"'nix'.*add") as caught:
         client.call("nix")
     assert caught.value.argument == "method"
     assert isinstance(caught.value, (slipring.RemoteError, LookupError))
 
 
-@pytest.mark.parametrize(
-    ("args", "kwargs"), [((), {}), ((1, 2, 3), {}), ((1,), {"c": 3}), ((1,), {"a": 1})]
-)
+@pytest.mark.parametrize(("args", "kwargs"), [((), {}), ((1, 2, 3), {}), ((1,), {"c": 3}), ((1,), {"a": 1})])
 def test_arguments_that_the_method_does_not_take_are_refused(client, args, kwargs):
     with pytest.raises(slipring.BadArguments) as caught:
         client.call("add", *args, **kwargs)

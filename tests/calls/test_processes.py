@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unrelated processes: each answer reaches its own call; a killed server is noticed at once (promises 23, 24)."""
+"""Unrelated processes: each answer reaches its own call; a killed server is noticed (promises 23, 24)."""
 
 import signal
 
@@ -172,7 +172,9 @@ def memory_kib(pid: int) -> int:
     return int(lines["RssAnon"].split()[0])
 
 
-def test_leftovers_of_killed_clients_are_found_by_the_doctor_the_next_client_and_the_next_server(bus, processes):
+def test_leftovers_of_killed_clients_are_found_by_the_doctor_the_next_client_and_the_next_server(
+    bus, processes
+):
     def kill_one():
         server = start_server(processes)
         client = processes.start('client = bus.client("calc"); say(client.call("echo", 1)); hear()')
@@ -206,7 +208,9 @@ def test_leftovers_of_killed_clients_are_found_by_the_doctor_the_next_client_and
 
 def test_a_living_client_is_no_leftover(bus, processes):
     server = start_server(processes)
-    client = processes.start('client = bus.client("calc"); say(client.call("echo", 1)); hear(); say(client.call("echo", 2))')
+    client = processes.start(
+        'client = bus.client("calc"); say(client.call("echo", 1)); hear(); say(client.call("echo", 2))'
+    )
     client.expect(1)
     client.stop()
     bus.doctor(repair=True)

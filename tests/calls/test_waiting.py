@@ -191,7 +191,7 @@ def test_a_call_meant_for_the_server_before_is_never_carried_out(bus):
             second.method(ran.append, name="note")
             second.start()
             assert client.wait_for_server(30)
-            hello, inbox = client._connection.ready()
+            hello, _ = client._connection.ready()
             assert hello.instance != old.instance
             client._connection._view.hello = hello._replace(instance=old.instance)
             with pytest.raises(slipring.PeerGone):

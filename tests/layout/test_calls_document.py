@@ -56,7 +56,11 @@ def test_the_call_in_the_document_is_read_by_generated_code():
     table = message.Payload()
     call.Init(table.Bytes, table.Pos)
     assert (message.ReqId(), message.PayloadType(), call.Method()) == (1, Payload.Call, b"add")
-    assert (call.Server(), call.DeadlineNs(), call.MaxAnswer()) == (0x1122334455667788, 5_000_000_000, 1 << 20)
+    assert (call.Server(), call.DeadlineNs(), call.MaxAnswer()) == (
+        0x1122334455667788,
+        5_000_000_000,
+        1 << 20,
+    )
 
 
 def test_the_constants_of_the_document_are_those_of_the_program():
@@ -79,7 +83,9 @@ def test_the_reasons_of_the_document_the_schema_and_the_program_agree():
     assert sorted(int(number) for number in in_schema.values()) == sorted(m.Reason)
 
 
-@pytest.mark.parametrize("kind", ["Hello", "Call", "Cancel", "Credit", "Result", "Part", "Chunk", "End", "Error"])
+@pytest.mark.parametrize(
+    "kind", ["Hello", "Call", "Cancel", "Credit", "Result", "Part", "Chunk", "End", "Error"]
+)
 def test_the_messages_of_the_program_are_the_tables_of_the_schema(kind):
     body = re.search(rf"table {kind} \{{(.*?)\}}", SCHEMA, re.DOTALL)[1]
     assert re.findall(r"^  (\w+):", body, re.MULTILINE) == list(getattr(m, kind)._fields)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The envelope: what we write others read, what others write we read, and no bytes are dangerous (invariant 7)."""
+"""The envelope: what we write others read, what others write we read, no bytes are dangerous (inv. 7)."""
 
 import random
 
@@ -230,7 +230,11 @@ def test_a_trail_of_any_announced_length_costs_no_memory():
 
 def test_seeded_garbage_is_refused_or_read_and_nothing_else_happens():
     luck = random.Random(7)
-    seeds = [encode(1, m.Call(1, 2, 3, 4, "m", b"x" * 20)), encode(1, m.Error(1, "a", "b")), encode(1, m.Chunk(9, b"y"))]
+    seeds = [
+        encode(1, m.Call(1, 2, 3, 4, "m", b"x" * 20)),
+        encode(1, m.Error(1, "a", "b")),
+        encode(1, m.Chunk(9, b"y")),
+    ]
     for _ in range(30_000):
         body = bytearray(luck.choice(seeds))
         for _ in range(luck.randint(1, 8)):

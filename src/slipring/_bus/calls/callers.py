@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers to clients. Nobody waits here: what a client's ring has no room for is kept, within bounds, and tried
-again; beyond the bounds it is dropped, and that client's calls end by their time-outs.
+"""Answers to clients. Nobody waits here: what a client's ring has no room for is kept, within bounds, and
+tried again; beyond the bounds it is dropped, and that client's calls end by their time-outs.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
-from slipring.errors import BadArgument, Full, PeerGone
+from slipring.errors import BadArgument, Corrupt, Full, PeerGone
 
 from .. import settings
 from . import codecs, encoding, names
@@ -57,7 +57,7 @@ class Client:
     # One answer
 
     def call(self, method: str, /, *args: Any, **kwargs: Any) -> Any:
-        """The method's answer. RemoteError if it raised, Timeout, PeerGone when there is no server (any more)."""
+        """The method's answer. RemoteError if it raised, Timeout, PeerGone when there is no server."""
         deadline = deadline_of(self._timeout)
         call, inbox = self._begin(method, args, kwargs, deadline, 0)
         try:
@@ -79,7 +79,7 @@ class Client:
     # Many
 
     def stream(self, method: str, /, *args: Any, **kwargs: Any) -> Stream:
-        """The parts of an answer as they come: `for part in client.stream(…)`. The time-out is for each part."""
+        """The parts of an answer as they come: `for part in client.stream(…)`. Each has the time-out."""
         call, inbox = self._begin(method, args, kwargs, deadline_of(self._timeout), self._window)
         return Stream(self, call, inbox)
 
@@ -121,8 +121,13 @@ class Client:
     def _value(self, call: Pending) -> Any:
         if call.error is not None:
             raise call.error
-        value = call.values.popleft()
-        return self._codec.decode_value(memoryview(value))
+        return self._decode(call.values.popleft())
+
+    def _decode(self, value: bytes | memoryview) -> Any:
+        try:
+            return self._codec.decode_value(memoryview(value))
+        except Exception as error:
+            raise Corrupt(f"the answer is no {self._codec.name}: {error}") from error
 
     def _end(self, call: Pending, inbox: Inbox) -> None:
         """Forget the call; if it was not answered, the server is told."""

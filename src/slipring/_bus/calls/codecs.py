@@ -7,7 +7,7 @@ raises becomes a typed error. Nothing here can run code that came with a message
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from slipring.errors import BadArgument
@@ -80,7 +80,7 @@ class Raw:
         return bytes(data)
 
 
-_BUILT_IN = {"msgpack": Msgpack, "raw": Raw}
+_BUILT_IN: dict[str, Callable[[], Codec]] = {"msgpack": Msgpack, "raw": Raw}
 _MEMBERS = ("encode_arguments", "decode_arguments", "encode_value", "decode_value")
 
 

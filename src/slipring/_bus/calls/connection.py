@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's topics: it writes to the service's calls and has a reply topic of its own. Made at the first call,
-and anew when the service's topics were made anew; for another server on the same topics only its Hello is read.
+"""A client's topics: it writes to the service's calls and has a reply topic of its own. Made at the first
+call, and anew when the service's topics were; for another server on the same topics only its Hello is read.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import os
@@ -57,7 +58,7 @@ class Connection:
         """The living server and where its answers come; PeerGone when there is none."""
         view, inbox = self._view, self.inbox
         hello = view.hello
-        if hello is not None and inbox is not None and view.lives() and not self.closed:
+        if hello is not None and inbox is not None and not inbox.dead and not self.closed and view.lives():
             return hello, inbox
         with self._lock:
             return self._connect()
@@ -69,8 +70,9 @@ class Connection:
     def _connect(self) -> tuple[Hello, Inbox]:
         if self.closed:
             raise Closed("this client is closed")
-        if self._view.lives() and self._view.hello is not None and self.inbox is not None:
-            return self._view.hello, self.inbox  # another thread was faster
+        inbox = self.inbox
+        if self._view.lives() and self._view.hello is not None and inbox is not None and not inbox.dead:
+            return self._view.hello, inbox  # another thread was faster
         hello = self._view.find()
         if hello.codec != self._codec:
             self._view.close()
@@ -88,7 +90,8 @@ class Connection:
         try:
             assert self._requests is not None and self._replies is not None
             self._requests._subscribers()
-            return self._replies.closed or not os.path.exists(self._file(self._reply_topic))
+            dead = self.inbox is None or self.inbox.dead
+            return dead or self._replies.closed or not os.path.exists(self._file(self._reply_topic))
         except SlipringError:
             return True
 
@@ -129,10 +132,8 @@ class Connection:
         if inbox is not None:
             inbox.end_all(Closed("this client is closed") if self.closed else PeerGone("the server is gone"))
         if self._reply_topic:
-            try:
+            with contextlib.suppress(SlipringError):  # else the next client or server does it
                 self._bus.remove(self._reply_topic, missing_ok=True)
-            except SlipringError:
-                pass  # the next client or server does it
             self._reply_topic = ""
         if replies is not None:
             replies.close()
@@ -162,6 +163,8 @@ class Connection:
                     f"these arguments are too large for one request: {error}", argument="arguments"
                 ) from None
             except TopicGone:
+                if self.inbox is not None:
+                    self.inbox.dead = True  # connect anew
                 raise PeerGone("the server is gone", argument="service") from None
 
     def send_if_room(self, body: bytes) -> bool:

@@ -17,8 +17,8 @@ def current_job() -> Job | None:
 
 
 def current_call() -> Job | None:
-    """Inside a method: the call that it answers, which tells whether it is `cancelled` and how long its caller
-    still waits (`remaining`). None elsewhere."""
+    """Inside a method: the call that it answers, which tells whether it is `cancelled` and how long its
+    caller still waits (`remaining`). None elsewhere."""
     return CURRENT.get()
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The threads of a server. One has the lead: it receives, and runs what it received itself, which is the
-fastest way to an answer. Another stands by: while something runs it looks every millisecond, and when the leader
-has been at the same call since the last look, it takes over the lead. So short methods are never handed from
-thread to thread, and long ones hold up nobody: requests, cancellations and credit are always read.
+fastest way to an answer. Another stands by: while something runs it looks every millisecond, and when the
+leader has been at the same call since the last look, it takes over the lead. So short methods are never
+handed from thread to thread, and long ones hold up nobody: requests, cancellations, credit are always read.
 
-`limit` methods run at once; what comes then waits in `ready`, except calls nested inside one that is running: its
-worker waits for them, so they run beyond the limit. A free thread is always there, started when the last one
-goes to work; surplus ones end. When nothing is going on, all sleep.
+`limit` methods run at once; what comes then waits in `ready`, except calls nested inside one that is running:
+its worker waits for them, so they run beyond the limit. A free thread is always there, started when the last
+one goes to work; surplus ones end. When nothing is going on, all sleep.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 """Messages from bytes that anybody may have written.
 
 The forms of encoding.py that make up nearly all traffic are recognised by comparing all their fixed bytes
-and the lengths at their ends. Everything else goes to the strict reader, which takes any correct FlatBuffer of
-the schema. What is none raises Malformed.
+and the lengths at their ends. Everything else goes to the strict reader, which takes any correct FlatBuffer
+of the schema. What is none raises Malformed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 
 from . import encoding as e
@@ -90,7 +91,7 @@ def _call(t: Table) -> m.Call:
     )
 
 
-_READERS = {
+_READERS: dict[int, Callable[[Table], m.Payload]] = {
     m.HELLO: lambda t: m.Hello(t.u32(0), t.u64(1), t.u64(2), t.text(3, limit=255)),
     m.CALL: _call,
     m.CANCEL: lambda t: m.Cancel(),

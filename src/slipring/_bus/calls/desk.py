@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests in: each message of `<service>.calls` becomes a job, a cancellation or credit; what is none of these
-is counted and dropped. Also looks after the clients: what was kept for them, and whether they live.
+"""Requests in: each message of `<service>.calls` becomes a job, a cancellation or credit; what is none of
+these is counted and dropped. Also looks after the clients: what was kept for them, and whether they live.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -30,10 +31,16 @@ _RETRY_EVERY_S = 0.002  # what was kept for them
 
 class Desk:
     def __init__(
-        self, bus: Bus, service: str, instance: int, requests: Subscriber, counters: dict[str, int]
+        self,
+        bus: Bus,
+        service: str,
+        instance: int,
+        open_requests: Callable[[], Subscriber],
+        counters: dict[str, int],
     ) -> None:
         self._bus, self._service, self._instance = bus, service, instance
-        self._requests = requests
+        self._open = open_requests
+        self._requests = open_requests()
         self._counters = counters
         self._bell = _native.Bell()
         self._lock = threading.Lock()
@@ -66,10 +73,18 @@ class Desk:
         except Closed:
             return None
         except SlipringError:
-            self._counters["failures"] += 1  # the topic is gone or damaged: there is nothing to be served
-            time.sleep(_RETRY_EVERY_S)
+            self._open_anew()
             return None
         return None if message is None else self.accept(message)
+
+    def _open_anew(self) -> None:
+        """The topic was removed or damaged under us."""
+        self._counters["failures"] += 1
+        time.sleep(_RETRY_EVERY_S)
+        with contextlib.suppress(SlipringError):
+            requests = self._open()
+            self._requests.close()
+            self._requests = requests
 
     def _wait(self) -> Message | None:
         rings = self._bell.rings()

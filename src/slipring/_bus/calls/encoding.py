@@ -47,8 +47,8 @@ CHUNK = Struct("<32sQ16sQII")
 CHUNK_FRONT = _front(52)
 CHUNK_MIDDLE = _vtable(m.CHUNK, 52, 16, 4, 12)
 
-# Call: server, deadline_ns, max_answer, window from 64 on; offsets of method, arguments and trail at 92, 96 and
-# 100; the method's length at 104, the method, a zero, padding to 4; the arguments' length, the arguments.
+# Call: server, deadline_ns, max_answer, window from 64 on; offsets of method, arguments and trail at 92, 96
+# and 100; the method's length at 104, the method, a zero, padding to 4; the arguments' length, the arguments.
 CALL = Struct("<32sQ24sQqQIIII")
 CALL_FRONT = _front(60)
 CALL_MIDDLE = _vtable(m.CALL, 60, 44, 4, 12, 20, 28, 32, 36, 0)
@@ -93,19 +93,19 @@ def call(req_id: int, body: m.Call) -> bytes:
         CALL_FRONT, req_id, middle, server, deadline_ns, max_answer, window,
         METHOD_AT - 92, arguments_at - 96, trail_at - 100,
     )  # fmt: skip
-    return b"%b%b%b%b%b" % (head, method, _LENGTH.pack(len(arguments)), arguments, tail)
+    return b"".join((head, method, _LENGTH.pack(len(arguments)), arguments, tail))
 
 
 def result(req_id: int, value: bytes | memoryview) -> bytes:
-    return b"%b%b" % (VALUE.pack(VALUE_FRONT, req_id, RESULT_MIDDLE, len(value)), value)
+    return b"".join((VALUE.pack(VALUE_FRONT, req_id, RESULT_MIDDLE, len(value)), value))
 
 
 def part(req_id: int, value: bytes | memoryview) -> bytes:
-    return b"%b%b" % (VALUE.pack(VALUE_FRONT, req_id, PART_MIDDLE, len(value)), value)
+    return b"".join((VALUE.pack(VALUE_FRONT, req_id, PART_MIDDLE, len(value)), value))
 
 
 def chunk(req_id: int, total: int, data: bytes | memoryview) -> bytes:
-    return b"%b%b" % (CHUNK.pack(CHUNK_FRONT, req_id, CHUNK_MIDDLE, total, 4, len(data)), data)
+    return b"".join((CHUNK.pack(CHUNK_FRONT, req_id, CHUNK_MIDDLE, total, 4, len(data)), data))
 
 
 def end(req_id: int) -> bytes:

@@ -2,11 +2,11 @@
 """Answers to their calls: many threads and tasks wait, one of them reads.
 
 The replies of a client come on one topic. Whoever waits tries to get the *lead*: the leader reads, feeds what
-it reads to the calls it belongs to, and wakes those that have got something. When it has its own answer it gives
-up the lead and wakes one of the others, the *followers*, who tries for it. A follower enters the list before it
-tries, and a leader leaves before it looks at the list, so one of the two always sees the other. A client
-used by one thread never meets another and pays for none of this. Tasks of asyncio look themselves for a moment;
-then a thread leads for them.
+it reads to the calls it belongs to, and wakes those that have got something. When it has its own answer it
+gives up the lead and wakes one of the others, the *followers*, who tries for it. A follower enters the list
+before it tries, and a leader leaves before it looks at the list, so one of the two always sees the other. A
+client used by one thread never meets another and pays for none of this. Tasks of asyncio look themselves for
+a moment; then a thread leads for them.
 
 The leader looks in ever longer slices whether the server lives. When it does not, what it still answered
 counts, and all other calls to it fail.
@@ -48,6 +48,7 @@ class Inbox:
         self._reader: threading.Thread | None = None
         self._tasks = 0  # calls of asyncio under way
         self._tasks_changed = threading.Event()
+        self.dead = False  # no more answers will come here
         self.dropped = 0  # late answers
         self.malformed = 0
 
@@ -113,6 +114,7 @@ class Inbox:
         try:
             message = self._replies.recv(timeout_s)
         except SlipringError as error:  # closed, removed, damaged: no more answers here
+            self.dead = True
             self.end_all(error if isinstance(error, Closed) else PeerGone(str(error), argument="service"))
             return False
         if message is not None:

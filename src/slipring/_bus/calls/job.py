@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import TYPE_CHECKING, Final
@@ -20,8 +21,8 @@ class Job:
     """What `slipring.current_call()` tells a method about the call it answers."""
 
     __slots__ = (
-        "_cancelled", "arguments", "caller", "deadline_ns", "instance", "lock", "max_answer", "method", "req_id",
-        "streaming", "task", "trail", "window",
+        "_cancelled", "arguments", "caller", "deadline_ns", "instance", "lock", "max_answer", "method",
+        "req_id", "streaming", "task", "trail", "window",
     )  # fmt: skip
 
     def __init__(self, caller: Caller, req_id: int, call: Call, instance: int) -> None:
@@ -67,10 +68,8 @@ class Job:
         self._cancelled = True
         task = self.task
         if task is not None:
-            try:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and the task with it
                 task.get_loop().call_soon_threadsafe(task.cancel)
-            except RuntimeError:
-                pass  # the loop is closed, and the task with it
 
     def __repr__(self) -> str:
         return (

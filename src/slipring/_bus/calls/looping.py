@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -134,8 +135,6 @@ class AsyncStreaming(Streaming):
 
     def grant(self, messages: int) -> bool:
         if super().grant(messages):
-            try:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self.credited.set)
-            except RuntimeError:
-                pass  # the loop is closed
         return False

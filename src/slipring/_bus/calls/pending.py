@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from typing import Final
@@ -134,15 +135,11 @@ class Pending:
         """Let whoever waits look again."""
         waiter, future = self.waiter, self.future
         if waiter is not None and waiter.locked():
-            try:
+            with contextlib.suppress(RuntimeError):  # another thread has just woken it
                 waiter.release()
-            except RuntimeError:
-                pass  # another thread has just woken it
         if future is not None:
-            try:
+            with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits
                 future.get_loop().call_soon_threadsafe(_resolve, future)
-            except RuntimeError:
-                pass  # its loop is closed: nobody waits
 
 
 def _resolve(future: asyncio.Future[None]) -> None:

@@ -7,9 +7,10 @@ entry. A client believes a Hello only while the entry still has that incarnation
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Busy, PeerGone, SlipringError, TopicExists, TopicGone, TopicNotFound
 
@@ -19,9 +20,10 @@ from .messages import Hello
 
 if TYPE_CHECKING:
     from ..bus import Bus
+    from ..publisher import Publisher
 
 VERSION = 1
-_SETTINGS = {"capacity": 4096, "slots": 16, "delivery": "lossy", "writers": "one"}
+_SETTINGS: dict[str, Any] = {"capacity": 4096, "slots": 16, "delivery": "lossy", "writers": "one"}
 _BUSY_S = 0.1  # a client that asks by trying the lock has it for a moment
 _LOOK_EVERY_S = 0.005
 
@@ -34,7 +36,7 @@ class Seat:
         self.instance = 1 + secrets.randbelow(2**64 - 1)
         self._publisher = self._take(mode)
 
-    def _take(self, mode: int | None):  # type: ignore[no-untyped-def]
+    def _take(self, mode: int | None) -> Publisher:
         topic = names.seat_topic(self._service)
         deadline = time.monotonic() + _BUSY_S
         while True:
@@ -64,12 +66,9 @@ class Seat:
 
     def leave(self) -> None:
         """Remove the topic while the seat is still ours, then give it up."""
-        try:
+        with contextlib.suppress(SlipringError):  # else the next server takes it as it is
             self._bus.remove(names.seat_topic(self._service), missing_ok=True)
-        except SlipringError:
-            pass  # the next server takes it as it is
-        finally:
-            self._publisher.close()
+        self._publisher.close()
 
 
 class View:
@@ -103,7 +102,7 @@ class View:
             raise PeerGone(f"service '{self._service}' has no living server", argument="service")
         if hello.version != VERSION:
             raise PeerGone(
-                f"the server of '{self._service}' speaks version {hello.version} of the protocol, not {VERSION}",
+                f"the server of '{self._service}' speaks version {hello.version}, not {VERSION}",
                 argument="service",
             )
         self.hello = hello

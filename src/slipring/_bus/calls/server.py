@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import types
 from collections.abc import Callable
@@ -56,7 +57,8 @@ class Server:
         self._methods: dict[str, Method] = {}
         self._counters = dict.fromkeys(_COUNTERS, 0)
         self._lock = threading.Lock()
-        self._ended = threading.Event()
+        self._ended = threading.Event()  # no more calls are taken
+        self._left = threading.Event()  # nothing is left behind
         self._started = False
         limit = settings.positive("workers", workers)
         topic = {
@@ -66,7 +68,8 @@ class Server:
         }  # fmt: skip
         self._seat = Seat(bus, service, mode)
         try:
-            self._desk = Desk(bus, service, self._seat.instance, self._open(topic), self._counters)
+            leftovers.remove_all(bus.path, service)
+            self._desk = Desk(bus, service, self._seat.instance, lambda: self._open(topic), self._counters)
         except BaseException:
             self._seat.leave()
             raise
@@ -77,7 +80,6 @@ class Server:
         desk.admit, desk.resume, desk.has_work = self._admit, crew.put, lambda: crew.has_work
 
     def _open(self, topic: dict[str, Any]) -> Subscriber:
-        leftovers.remove_all(self._bus.path, self.service)
         name = names.calls_topic(self.service)
         try:
             self._bus.create(name, **topic)
@@ -93,8 +95,8 @@ class Server:
     @overload
     def method(self, function: None = None, *, name: str | None = None) -> Callable[[Function], Function]: ...
     def method(self, function: Any = None, *, name: str | None = None) -> Any:
-        """Offer a function, under its own name or another: a call or a decorator. It may be plain or async, and
-        a generator of either kind answers in parts."""
+        """Offer a function, under its own name or another: a call or a decorator. It may be plain or async,
+        and a generator of either kind answers in parts."""
         if function is None:
             return lambda decorated: self.method(decorated, name=name)
         if not callable(function):
@@ -145,20 +147,26 @@ class Server:
         """Stop. Methods that run have `grace` seconds to end; whoever still waits then gets PeerGone."""
         seconds = settings.timeout_s(grace) or 0.0
         with self._lock:
-            if self._ended.is_set():
-                return
+            first = not self._ended.is_set()
             self._ended.set()
-        self._crew.stop(seconds)
+        if not first:
+            self._left.wait()  # another thread closes it
+            return
+        try:
+            self._crew.stop(seconds)
+            self._leave()
+        finally:
+            self._left.set()
+
+    def _leave(self) -> None:
         desk = self._desk
         desk.admit = self._turn_away
         waiting = [job for caller in list(desk.callers.values()) for job in list(caller.open.values())]
         desk.refuse_all(waiting, most=4096)
         self._looping.close()
         desk.close()
-        try:
+        with contextlib.suppress(SlipringError):  # else the next server takes it as it is
             self._bus.remove(names.calls_topic(self.service), missing_ok=True)
-        except SlipringError:
-            pass  # the next server takes it as it is
         self._seat.leave()
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of an answer, one by one. What the server may send ahead is bounded by credit, given back here."""
+"""The parts of an answer, one by one. Credit, given back here, bounds what the server sends ahead."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Parts:
             call.taken += 1
             if call.owed:
                 self._inbox.pay(call)
-            return self._client._codec.decode_value(memoryview(value))
+            return self._client._decode(value)
         self.close()
         if call.error is not None:
             error, call.error = call.error, None

@@ -5,6 +5,7 @@ a thread, until there is more: a client that does not read costs nobody anything
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
@@ -109,10 +110,8 @@ class Streaming:
         self._values = iter(())
         close = getattr(values, "close", None)
         if close is not None:
-            try:
+            with contextlib.suppress(BaseException):  # nobody is left to be told
                 close()
-            except BaseException:  # noqa: BLE001 - nobody is left to be told
-                pass
         return Rest.DONE
 
 

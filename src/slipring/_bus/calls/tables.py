@@ -36,7 +36,7 @@ class Table:
         end = len(buffer)
         _need(at % 4 == 0 and at + 4 <= end, "a table outside the message")
         vtable = at - _I32.unpack_from(buffer, at)[0]
-        _need(vtable % 2 == 0 and 0 <= vtable and vtable + 4 <= end, "a vtable outside the message")
+        _need(vtable % 2 == 0 and vtable >= 0 and vtable + 4 <= end, "a vtable outside the message")
         vtable_size, size = _U16.unpack_from(buffer, vtable)[0], _U16.unpack_from(buffer, vtable + 2)[0]
         _need(vtable_size >= 4 and vtable_size % 2 == 0 and vtable + vtable_size <= end, "a bad vtable")
         _need(size >= 4 and at + size <= end, "a table that ends outside the message")
