@@ -2,8 +2,8 @@
 """Reply topics of dead clients.
 
 A client lives as long as its writer entry on `<service>.calls`, which bears its id, or the reader entry of
-its own reply topic. The first is looked at first: a client takes it before it makes its topic, and gives it up
-after.
+its own reply topic. The first is looked at first: a client takes it before it makes its topic, and gives it
+up after.
 """
 
 from __future__ import annotations
