@@ -21,9 +21,10 @@ A map of the package:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ._bus.bus import Bus
+from ._bus.calls.client import Client
+from ._bus.calls.context import current_call
+from ._bus.calls.server import Server
 from ._bus.member import Member
 from ._bus.publisher import Publisher
 from ._bus.subscriber import Message, Subscriber
@@ -52,11 +53,6 @@ from .errors import (
     UnknownMethod,
     WrongLayout,
 )
-
-if TYPE_CHECKING:
-    from ._bus.calls.client import Client
-    from ._bus.calls.context import current_call
-    from ._bus.calls.server import Server
 
 __version__ = "0.1.0"
 
@@ -95,23 +91,3 @@ __all__ = [
 ]
 
 wait.__module__ = "slipring"
-
-# asyncio is slow to import, and most programs do without calls.
-_LATER = {
-    "Client": "slipring._bus.calls.client",
-    "Server": "slipring._bus.calls.server",
-    "current_call": "slipring._bus.calls.context",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'slipring' has no attribute {name!r}")
-    import importlib
-
-    found = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})

@@ -7,12 +7,12 @@ import pytest
 
 import slipring
 
-CLASSES = {"Bus", "Publisher", "Subscriber", "Member", "Message"}
-FUNCTIONS = {"wait"}
+CLASSES = {"Bus", "Publisher", "Subscriber", "Member", "Message", "Server", "Client"}
+FUNCTIONS = {"wait", "current_call"}
 ERRORS = {
     "SlipringError", "TopicNotFound", "TopicExists", "TopicGone", "WrongLayout", "Corrupt", "Denied", "Busy",
     "Full", "TooLarge", "Timeout", "Closed", "PeerGone", "RemoteError", "TooManyReaders", "TooManyWriters",
-    "ForkedHandle", "BadArgument", "NoSpace", "SystemFault",
+    "ForkedHandle", "BadArgument", "NoSpace", "SystemFault", "UnknownMethod", "BadArguments",
 }  # fmt: skip
 
 
@@ -50,6 +50,8 @@ METHODS = {
     "Subscriber": "recv recv_many recv_batch recv_into view arecv seek commit stats close "
     "lost filtered received lag position topic closed attached",
     "Member": "send recv recv_many close lost",
+    "Server": "method start run serve close closed stats service",
+    "Client": "call acall stream astream within wait_for_server close closed stats timeout service",
     "Message": "body sender type seq time_ns topic",
 }
 
@@ -59,7 +61,7 @@ def test_each_class_has_its_documented_methods_with_a_docstring(name):
     for method in METHODS[name].split():
         value = getattr(getattr(slipring, name), method, None)
         if value is None:  # set on the instance: only its annotation can be checked here
-            assert method in {"name", "root", "path"}, f"{name}.{method} is missing"
+            assert method in {"name", "root", "path", "service"}, f"{name}.{method} is missing"
         else:
             assert value.__doc__ or not callable(value), f"{name}.{method} has no docstring"
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..bus import Bus
     from ..subscriber import Message, Subscriber
 
+_COUNTERS = ("calls", "errors", "expired", "cancelled", "refused", "malformed", "failures")
 SPIN_US = 50.0
 MAX_TRAIL = 16
 _LOOK_EVERY_S = 1.0  # whether clients live
@@ -36,12 +37,11 @@ class Desk:
         service: str,
         instance: int,
         open_requests: Callable[[], Subscriber],
-        counters: dict[str, int],
     ) -> None:
         self._bus, self._service, self._instance = bus, service, instance
         self._open = open_requests
         self._requests = open_requests()
-        self._counters = counters
+        self.counters = dict.fromkeys(_COUNTERS, 0)
         self._bell = _native.Bell()
         self._lock = threading.Lock()
         self._unsent: set[Caller] = set()
@@ -79,7 +79,7 @@ class Desk:
 
     def _open_anew(self) -> None:
         """The topic was removed or damaged under us."""
-        self._counters["failures"] += 1
+        self.counters["failures"] += 1
         time.sleep(_RETRY_EVERY_S)
         with contextlib.suppress(SlipringError):
             requests = self._open()
@@ -103,12 +103,12 @@ class Desk:
     def accept(self, message: Message) -> Job | None:
         caller = self.callers.get(message.sender) or self._meet(message.sender)
         if caller is None:
-            self._counters["malformed"] += 1
+            self.counters["malformed"] += 1
             return None
         try:
             req_id, payload = decoding.decode(message.body)  # type: ignore[arg-type]
         except decoding.Malformed:
-            self._counters["malformed"] += 1
+            self.counters["malformed"] += 1
             return None
         if type(payload) is Call:
             return self._take(caller, req_id, payload)
@@ -120,7 +120,7 @@ class Desk:
             if job is not None and job.streaming is not None and job.streaming.grant(payload.messages):
                 self.resume(job)
         else:
-            self._counters["malformed"] += 1
+            self.counters["malformed"] += 1
         return None
 
     def _take(self, caller: Caller, req_id: int, call: Call) -> Job | None:
@@ -129,10 +129,10 @@ class Desk:
             self.refuse(job, Reason.GONE)
             return None
         if job.late:
-            self._counters["expired"] += 1
+            self.counters["expired"] += 1
             return None
         if req_id in caller.open:
-            self._counters["malformed"] += 1
+            self.counters["malformed"] += 1
             return None
         if len(call.trail) > MAX_TRAIL:
             self.refuse(job, Reason.FULL, f"calls are nested deeper than {MAX_TRAIL} servers")
@@ -149,7 +149,7 @@ class Desk:
             self.keep(job.caller)
 
     def cancel(self, job: Job) -> None:
-        self._counters["cancelled"] += 1
+        self.counters["cancelled"] += 1
         job.cancel()
         if job.streaming is not None and job.streaming.grant(0):
             self.resume(job)  # it rested; now it ends
@@ -208,11 +208,12 @@ class Desk:
         for job in resting:
             self.resume(job)
 
-    def refuse_all(self, jobs: list[Job], most: int) -> None:
-        """At the end: nobody is left without an answer."""
-        for job in jobs:
-            self.refuse(job, Reason.GONE)
-            job.cancel()
+    def refuse_all(self, most: int) -> None:
+        """What has no answer, and what is still in the ring."""
+        for caller in list(self.callers.values()):
+            for job in list(caller.open.values()):
+                self.refuse(job, Reason.GONE)
+                job.cancel()
         try:
             for _ in range(most):
                 message = self._requests.recv(0)
@@ -225,6 +226,7 @@ class Desk:
     def stats(self) -> dict[str, Any]:
         callers = list(self.callers.values())
         return {
+            **self.counters,
             "clients": len(callers),
             "open": sum(len(caller.open) for caller in callers),
             "kept": sum(caller.kept for caller in callers),

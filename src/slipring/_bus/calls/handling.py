@@ -3,29 +3,28 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import encoding
 from .context import CURRENT
 from .messages import Error, Reason
-from .streaming import Streaming, describe, text_of, too_large
+from .streaming import describe, text_of, too_large
 
 if TYPE_CHECKING:
     from .codecs import Codec
     from .job import Job
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(NamedTuple):
     function: Callable[..., Any]
     is_async: bool  # a coroutine function, or an async generator
     streams: bool
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Method:
+        import inspect  # slow to import, and clients do without
+
         plain = inspect.unwrap(function)
         if not inspect.isroutine(plain) and not inspect.isclass(plain):
             plain = getattr(plain, "__call__", plain)  # noqa: B004 - the function behind an object
@@ -81,14 +80,3 @@ def answer(job: Job, codec: Codec, value: Any) -> bool:
 
 def refuse(job: Job, error: Error) -> bool:
     return job.caller.finish(job, encoding.error(job.req_id, error))
-
-
-def is_stream(value: Any) -> bool:
-    return isinstance(value, (Iterator, AsyncIterator))
-
-
-def is_coroutine(value: Any) -> bool:
-    return isinstance(value, Coroutine)
-
-
-__all__ = ["Method", "Refused", "Streaming", "answer", "invoke", "is_coroutine", "is_stream", "refuse"]

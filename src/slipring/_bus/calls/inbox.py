@@ -14,7 +14,6 @@ counts, and all other calls to it fail.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 import time
@@ -172,6 +171,8 @@ class Inbox:
 
     async def wait_async(self, call: Pending, deadline: float | None) -> None:
         """`wait` for a task: a glance at the replies, then a thread reads."""
+        import asyncio  # slow to import, and most programs do without
+
         if not call.ready and self._lead.acquire(blocking=False):
             try:
                 self._read(_GLANCE_S)

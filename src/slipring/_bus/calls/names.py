@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 
 from slipring.errors import BadArgument
 
@@ -35,4 +35,4 @@ def reply_topic(service: str, client: str) -> str:
 
 
 def new_client_id() -> str:
-    return secrets.token_hex(8)
+    return os.urandom(8).hex()

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slipring.errors import (
     BadArguments,
@@ -21,6 +20,9 @@ from slipring.errors import (
 )
 
 from .messages import Chunk, End, Error, Part, Payload, Reason, Result
+
+if TYPE_CHECKING:
+    import asyncio
 
 Bytes = bytes | memoryview
 

@@ -8,7 +8,7 @@ entry. A client believes a Hello only while the entry still has that incarnation
 from __future__ import annotations
 
 import contextlib
-import secrets
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ class Seat:
 
     def __init__(self, bus: Bus, service: str, mode: int | None) -> None:
         self._bus, self._service = bus, service
-        self.instance = 1 + secrets.randbelow(2**64 - 1)
+        self.instance = int.from_bytes(os.urandom(8), "little") or 1
         self._publisher = self._take(mode)
 
     def _take(self, mode: int | None) -> Publisher:

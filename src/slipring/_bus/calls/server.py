@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
-import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
@@ -14,22 +12,17 @@ from slipring.errors import BadArgument, Closed, SlipringError, TopicExists
 
 from .. import settings
 from . import codecs, leftovers, names
-from .crew import Crew
 from .decoding import LONGEST_METHOD
 from .desk import Desk
-from .handling import Method, Refused, answer, invoke, refuse
-from .job import Job
-from .looping import Looping
-from .messages import Reason
+from .handling import Method
 from .seat import Seat
-from .streaming import Rest, Streaming
+from .work import Limits, Work
 
 if TYPE_CHECKING:
     from ..bus import Bus
     from ..subscriber import Subscriber
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_COUNTERS = ("calls", "errors", "expired", "cancelled", "refused", "malformed", "failures")
 
 
 class Server:
@@ -52,15 +45,11 @@ class Server:
         bus._topic(names.calls_topic(service))
         self._bus = bus
         self._codec = codecs.find(codec)
-        self._backlog = settings.positive("backlog", backlog)
-        self._most_tasks = settings.positive("tasks", tasks)
-        self._methods: dict[str, Method] = {}
-        self._counters = dict.fromkeys(_COUNTERS, 0)
+        limits = Limits(*map(settings.positive, Limits._fields, (workers, backlog, tasks)))
         self._lock = threading.Lock()
         self._ended = threading.Event()  # no more calls are taken
         self._left = threading.Event()  # nothing is left behind
         self._started = False
-        limit = settings.positive("workers", workers)
         topic = {
             "capacity": settings.size_bytes("capacity", capacity), "slots": 4096, "delivery": "reliable",
             "writers": "many", "max_writers": settings.positive("max_clients", max_clients),
@@ -69,15 +58,11 @@ class Server:
         self._seat = Seat(bus, service, mode)
         try:
             leftovers.remove_all(bus.path, service)
-            self._desk = Desk(bus, service, self._seat.instance, lambda: self._open(topic), self._counters)
+            self._desk = Desk(bus, service, self._seat.instance, lambda: self._open(topic))
         except BaseException:
             self._seat.leave()
             raise
-        desk = self._desk
-        self._looping = Looping(self._codec, lambda job: desk.keep(job.caller))
-        self._crew = Crew(service, limit, desk.receive, self._run, desk.pressed, desk.ring)
-        crew = self._crew
-        desk.admit, desk.resume, desk.has_work = self._admit, crew.put, lambda: crew.has_work
+        self._work = Work(service, self._desk, self._codec, limits)
 
     def _open(self, topic: dict[str, Any]) -> Subscriber:
         name = names.calls_topic(self.service)
@@ -106,9 +91,9 @@ class Server:
             raise TypeError("name must be str")
         if not 0 < len(chosen.encode()) <= LONGEST_METHOD:
             raise BadArgument(f"name must have 1 to {LONGEST_METHOD} bytes", argument="name")
-        if chosen in self._methods:
+        if chosen in self._work.methods:
             raise BadArgument(f"there is a method '{chosen}' already: give another name", argument="name")
-        self._methods[chosen] = Method.of(function)
+        self._work.methods[chosen] = Method.of(function)
         return function
 
     # Life
@@ -120,7 +105,7 @@ class Server:
                 raise Closed("this server is closed")
             if not self._started:
                 self._started = True
-                self._crew.start()
+                self._work.crew.start()
                 self._seat.announce(self._codec.name)
         return self
 
@@ -134,8 +119,9 @@ class Server:
 
     async def serve(self) -> None:
         """Answer calls until closed or cancelled, with async methods on this event loop."""
-        loop = asyncio.get_running_loop()
-        self._looping.use(loop)
+        import asyncio  # slow to import, and most programs do without
+
+        self._work.looping().use(asyncio.get_running_loop())
         try:
             self.start()
             while not self._ended.is_set():
@@ -153,18 +139,13 @@ class Server:
             self._left.wait()  # another thread closes it
             return
         try:
-            self._crew.stop(seconds)
+            self._work.crew.stop(seconds)
             self._leave()
         finally:
             self._left.set()
 
     def _leave(self) -> None:
-        desk = self._desk
-        desk.admit = self._turn_away
-        waiting = [job for caller in list(desk.callers.values()) for job in list(caller.open.values())]
-        desk.refuse_all(waiting, most=4096)
-        self._looping.close()
-        desk.close()
+        self._work.end()
         with contextlib.suppress(SlipringError):  # else the next server takes it as it is
             self._bus.remove(names.calls_topic(self.service), missing_ok=True)
         self._seat.leave()
@@ -175,77 +156,7 @@ class Server:
 
     def stats(self) -> dict[str, Any]:
         """Counters since the start, and what is going on."""
-        return {
-            "service": self.service,
-            **self._counters,
-            **self._desk.stats(),
-            "waiting": self._crew.waiting,
-            "running": self._crew.running + self._looping.running,
-        }
-
-    # One job, in a thread of the crew
-
-    def _turn_away(self, job: Job) -> bool:
-        self._desk.refuse(job, Reason.GONE)
-        return False
-
-    def _admit(self, job: Job) -> bool:
-        """Whether the thread that received it runs it now."""
-        self._counters["calls"] += 1
-        nested = job.instance in job.trail
-        method = self._methods.get(job.method)
-        if method is None:
-            known = ", ".join(sorted(self._methods)[:20]) or "none"
-            self._refuse(job, Reason.UNKNOWN_METHOD, f"there is no method '{job.method}': there is {known}")
-            return False
-        if method.is_async:
-            if self._looping.running >= self._most_tasks:
-                self._refuse(job, Reason.FULL, f"{self._most_tasks} tasks are running")
-            else:
-                self._looping.submit(job, method)
-            return False
-        if self._crew.admit(at_once=nested):
-            return True
-        if self._crew.waiting >= self._backlog:
-            self._refuse(job, Reason.FULL, f"{self._backlog} calls are waiting")
-        else:
-            self._crew.put(job)
-        return False
-
-    def _refuse(self, job: Job, reason: Reason, message: str) -> None:
-        self._counters["refused"] += 1
-        self._desk.refuse(job, reason, message)
-
-    def _run(self, job: Job) -> None:
-        if job.streaming is not None:
-            self._continue(job, job.streaming)
-            return
-        if job.cancelled or job.late:
-            self._counters["expired"] += 1
-            job.caller.open.pop(job.req_id, None)
-            return
-        try:
-            value = invoke(self._methods[job.method], job, self._codec)
-        except Refused as refused:
-            self._counters["errors"] += 1
-            sent = refuse(job, refused.error)
-        else:
-            if type(value) is types.GeneratorType and job.window:
-                job.streaming = Streaming(job, self._codec, value)
-                self._continue(job, job.streaming)
-                return
-            sent = answer(job, self._codec, value)
-        if not sent:
-            self._desk.keep(job.caller)
-
-    def _continue(self, job: Job, streaming: Streaming) -> None:
-        rest = streaming.run()
-        if rest is Rest.DONE:
-            job.caller.open.pop(job.req_id, None)
-        elif rest is Rest.ROOM:
-            self._desk.rest(job)
-        elif rest is Rest.TURN:
-            self._crew.put(job)
+        return {"service": self.service, **self._desk.stats(), **self._work.stats()}
 
     def __enter__(self) -> Self:
         return self
@@ -255,7 +166,7 @@ class Server:
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "started" if self._started else "not started"
-        return f"<Server {self.service!r} {state}, {len(self._methods)} methods>"
+        return f"<Server {self.service!r} {state}, {len(self._work.methods)} methods>"
 
 
 Server.__module__ = "slipring"
