@@ -94,10 +94,12 @@ typedef struct slipring_settings {
     uint32_t max_cursors; /* 0: default 16 */
     uint32_t mode;        /* of <topic>.ring; 0: 0600 */
     int content;          /* what its messages are: 0 anything; SLIPRING_FRAMES: they announce frames, see below */
+    bool must_exist;      /* of a publisher: a missing topic is NOT_FOUND, not created */
 } slipring_settings;
 
-#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0, SLIPRING_MESSAGES}
-#define SLIPRING_SETTINGS_FRAMES {1 << 20, 4096, SLIPRING_LOSSY, SLIPRING_WRITERS_ONE, 0, 0, 0, 0, SLIPRING_FRAMES}
+#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0, SLIPRING_MESSAGES, false}
+#define SLIPRING_SETTINGS_FRAMES \
+    {1 << 20, 4096, SLIPRING_LOSSY, SLIPRING_WRITERS_ONE, 0, 0, 0, 0, SLIPRING_FRAMES, false}
 
 int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok);
 int slipring_topic_remove(const char *bus, const char *topic);
@@ -410,6 +412,7 @@ typedef struct slipring_topic_info {
 
 typedef struct slipring_writer_info {
     uint64_t published, bytes;
+    uint64_t incarnation; /* another one, another owner */
     uint32_t pid;
     bool used, alive;
     char name[65];

@@ -9,7 +9,7 @@ import stat
 import time
 import weakref
 from collections.abc import Iterable
-from typing import Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
@@ -22,6 +22,9 @@ from .native import _native
 from .publisher import Publisher
 from .subscriber import Subscriber
 
+if TYPE_CHECKING:
+    from .calls.client import Client
+    from .calls.server import Server
 
 def default_root() -> str:
     """$SLIPRING_ROOT, or a directory of the user's own in shared memory."""
@@ -106,6 +109,7 @@ class Bus:
         self.root = os.path.abspath(chosen)
         self.path = os.path.join(self.root, name)
         self._handles: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._services: weakref.WeakSet[Server | Client] = weakref.WeakSet()
         self._closed = False
         _check_directory(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
 
@@ -369,8 +373,28 @@ class Bus:
         arguments = (shape, dtype, buffers, streams, given)
         return Frames(self, self._topic(topic), lambda: _make_directory(self.root, self.path), *arguments)
 
+    # Calls
+
+    def server(self, service: str, **options: Any) -> Server:
+        """A server of methods: `server.method(function)`, then `server.start()`. Options: see `Server`."""
+        from .calls.server import Server
+
+        server = Server(self, service, **options)
+        self._services.add(server)
+        return server
+
+    def client(self, service: str, timeout: float | None = 5.0, **options: Any) -> Client:
+        """A client of a service: `client.call("method", …)`. Options: see `Client`."""
+        from .calls.client import Client
+
+        client = Client(self, service, timeout, **options)
+        self._services.add(client)
+        return client
+
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""
+        for service in list(self._services):
+            service.close()
         self._closed = True
         for handle in list(self._handles):
             handle.close()
