@@ -97,6 +97,8 @@ static int check_ring(const char *topic, const struct slr_ring_header *h, uint64
         h->passed_offset != g->passed_offset || h->abandoned_offset != g->abandoned_offset ||
         h->payload_offset != g->payload_offset)
         return corrupt(topic, "ring", "its header contradicts itself");
+    /* With a larger table a second publisher would find an entry. */
+    if (h->writers == SLR_ONE && h->writer_count != 1) return corrupt(topic, "ring", "one writer, but a table for more");
     if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE) return corrupt(topic, "ring", "unknown settings");
     if (file_size != g->ring_size) return corrupt(topic, "ring", "it was truncated or extended");
     uint8_t boot_id[16];
