@@ -14,7 +14,7 @@ from typing import Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
-from . import doctor, settings
+from . import doctor, settings, transports
 from .clock import Clock
 from .member import Member
 from .native import _native
@@ -93,6 +93,9 @@ class Bus:
 
     clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
     _member: type[Member] = Member
+
+    def __new__(cls, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> Self:
+        return super().__new__(transports.chosen(cls, name, root))
 
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(name, str):
