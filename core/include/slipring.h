@@ -134,6 +134,13 @@ int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t si
 /* For what passes messages on (bridges, replays): another's name, and the time it sent; time_ns 0: now. */
 int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
                                const char *sender, size_t sender_size, int64_t time_ns, int64_t deadline_ns, uint64_t *seq);
+/* As send_as, and never waits. note is called with the sequence when the message is written and before it can be read;
+ * if it does not return 0, the message is aborted and its value returned. What note wrote down (the number of a message
+ * at its origin, say) is thus there for every message that was ever readable, wherever the process is killed. */
+typedef int (*slipring_note)(void *context, uint64_t seq);
+int slipring_publisher_send_noted(slipring_publisher *pub, const void *body, size_t size, const char *type,
+                                  size_t type_size, const char *sender, size_t sender_size, int64_t time_ns,
+                                  slipring_note note, void *context, uint64_t *seq);
 /* Whether a body of that size and type could ever be sent: OK, TOO_LARGE, BAD_ARGUMENT and so on. */
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size);
 /* Never waits; sends a prefix of the bodies, tells how many, and says why it stopped (SLIPRING_OK: all). */

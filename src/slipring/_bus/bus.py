@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
-from . import cells, doctor, frame_streams, kinds, settings
+from . import cells, doctor, frame_streams, kinds, settings, transports
 from .cells import Cells
 from .clock import Clock
 from .frames import Frames
@@ -95,6 +95,9 @@ class Bus:
 
     clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
     _member: type[Member] = Member
+
+    def __new__(cls, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> Self:
+        return super().__new__(transports.chosen(cls, name, root))
 
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(name, str):
