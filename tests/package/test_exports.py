@@ -47,8 +47,8 @@ def test_the_error_tree_is_drawn_in_the_docstring_of_its_module():
 
 
 METHODS = {
-    "Bus": "create publisher subscriber join cells frames server client topics contents stats remove cursors drop_cursor doctor "
-    "close name root path",
+    "Bus": "create publisher subscriber join cells frames server client topics contents stats remove cursors "
+    "drop_cursor doctor close name root path",
     "Publisher": "send send_many loan wait_for_subscribers close sender topic closed",
     "Subscriber": "recv recv_many recv_batch recv_into view arecv seek commit stats close "
     "lost filtered received lag position topic closed attached",
