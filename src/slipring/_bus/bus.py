@@ -96,7 +96,9 @@ class Bus:
     clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
     _member: type[Member] = Member
 
-    def __new__(cls, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> Self:
+    def __new__(
+        cls, name: str = "default", *, root: str | os.PathLike[str] | None = None, **of_subclasses: Any
+    ) -> Self:
         return super().__new__(transports.chosen(cls, name, root))
 
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
