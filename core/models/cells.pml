@@ -156,23 +156,18 @@ restart:
                     taken[i] = 1;
                     c = cell[i];
                     s = (lap[i] - 1) * N + i;
-                    if
-#ifdef BREAK_LEFTOVERS
-                    :: true -> /* delivers what an earlier snapshot went past */
+                    assert(s >= at); /* no slot that is visited holds what an earlier snapshot went past */
+                    place = count; /* insert, in order */
+                    do
+#ifdef BREAK_ORDER
+                    :: place > 0 -> /* oldest last visited, as if the writer had stood still */
 #else
-                    :: s >= at -> /* insert, in order */
+                    :: place > 0 && got_seq[place - 1] > s ->
 #endif
-                        place = count;
-                        do
-                        :: place > 0 && got_seq[place - 1] > s ->
-                            got_seq[place] = got_seq[place - 1]; got_cell[place] = got_cell[place - 1]; place--
-                        :: else -> break
-                        od;
-                        got_seq[place] = s; got_cell[place] = c; count++
-#ifndef BREAK_LEFTOVERS
-                    :: else
-#endif
-                    fi;
+                        got_seq[place] = got_seq[place - 1]; got_cell[place] = got_cell[place - 1]; place--
+                    :: else -> break
+                    od;
+                    got_seq[place] = s; got_cell[place] = c; count++;
                     if
                     :: s > newest -> visits = N
                     :: else
