@@ -82,6 +82,7 @@ int64_t slipring_deadline(double timeout_s);     /* seconds from now; negative: 
 
 enum { SLIPRING_LOSSY = 0, SLIPRING_RELIABLE = 1 };
 enum { SLIPRING_WRITERS_MANY = 0, SLIPRING_WRITERS_ONE = 1 };
+enum { SLIPRING_MESSAGES = 0, SLIPRING_FRAMES = 1 };
 
 typedef struct slipring_settings {
     uint64_t capacity;    /* payload bytes, rounded up to a power of two; 0: default, or whatever is there */
@@ -92,13 +93,17 @@ typedef struct slipring_settings {
     uint32_t max_writers; /* 0: default 64 */
     uint32_t max_cursors; /* 0: default 16 */
     uint32_t mode;        /* of <topic>.ring; 0: 0600 */
+    int content;          /* what its messages are: 0 anything; SLIPRING_FRAMES: they announce frames, see below */
+    bool must_exist;      /* of a publisher: a missing topic is NOT_FOUND, not created */
 } slipring_settings;
 
-#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0}
+#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0, SLIPRING_MESSAGES, false}
+#define SLIPRING_SETTINGS_FRAMES \
+    {1 << 20, 4096, SLIPRING_LOSSY, SLIPRING_WRITERS_ONE, 0, 0, 0, 0, SLIPRING_FRAMES, false}
 
 int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok);
 int slipring_topic_remove(const char *bus, const char *topic);
-/* Whether only one of the topic's two files is there, as a creator or remover that died half-way, or somebody's rm, leaves
+/* Whether some of the topic's files are there without the others, as a creator or remover that died half-way, or somebody's rm, leaves
  * it; with repair, it is deleted. */
 int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *half);
 int slipring_check_name(const char *argument, const char *name); /* OK or BAD_ARGUMENT */
@@ -129,6 +134,13 @@ int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t si
 /* For what passes messages on (bridges, replays): another's name, and the time it sent; time_ns 0: now. */
 int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
                                const char *sender, size_t sender_size, int64_t time_ns, int64_t deadline_ns, uint64_t *seq);
+/* As send_as, and never waits. note is called with the sequence when the message is written and before it can be read;
+ * if it does not return 0, the message is aborted and its value returned. What note wrote down (the number of a message
+ * at its origin, say) is thus there for every message that was ever readable, wherever the process is killed. */
+typedef int (*slipring_note)(void *context, uint64_t seq);
+int slipring_publisher_send_noted(slipring_publisher *pub, const void *body, size_t size, const char *type,
+                                  size_t type_size, const char *sender, size_t sender_size, int64_t time_ns,
+                                  slipring_note note, void *context, uint64_t *seq);
 /* Whether a body of that size and type could ever be sent: OK, TOO_LARGE, BAD_ARGUMENT and so on. */
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size);
 /* Never waits; sends a prefix of the bodies, tells how many, and says why it stopped (SLIPRING_OK: all). */
@@ -236,6 +248,95 @@ void slipring_bell_ring(slipring_bell *bell);
 int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell *bell, uint32_t seen_rings,
                   int64_t deadline_ns, int64_t spin_ns);
 
+/* Frames: large arrays in a pool of buffers ------------------------------------------------------------------ */
+
+/* A frames topic has a third file with the buffers; its messages announce which buffer holds which frame. A writer works
+ * on a publisher opened with SLIPRING_SETTINGS_FRAMES, a reader on any subscriber of the topic that has a table entry;
+ * close them before it. A frame that a reader has taken does not change until it is released; the writer takes a
+ * buffer that nobody holds, at once, or says FULL. */
+
+#define SLIPRING_MAX_STREAM 63
+#define SLIPRING_MAX_STREAMS 16
+#define SLIPRING_MAX_BUFFERS 64 /* of all streams together */
+#define SLIPRING_MAX_DIMENSIONS 8
+#define SLIPRING_MAX_DTYPE 95
+#define SLIPRING_MAX_FRAME_META 16384
+
+typedef struct slipring_stream {
+    char name[SLIPRING_MAX_STREAM + 1];
+    char dtype[SLIPRING_MAX_DTYPE + 1]; /* for its readers; the core does not look at it */
+    uint64_t shape[SLIPRING_MAX_DIMENSIONS];
+    uint32_t dimensions, item_size, buffers;
+} slipring_stream;
+
+typedef struct slipring_frame_writer slipring_frame_writer;
+
+typedef struct slipring_frame_buffer {
+    uint32_t buffer;
+    void *data; /* write the frame here, then send or abort */
+    size_t size;
+} slipring_frame_buffer;
+
+typedef struct slipring_frame_note {
+    int64_t start_ns, end_ns; /* 0: when the buffer was taken; when it was sent */
+    const void *meta;
+    uint32_t meta_size, meta_kind;
+} slipring_frame_note;
+
+/* Streams as given, or with count 0 as they are. Other streams than before: another pool, which readers follow. */
+int slipring_frame_writer_open(slipring_publisher *pub, const char *bus, const char *topic, const slipring_stream *streams,
+                               size_t count, slipring_frame_writer **out);
+/* Aborts what was taken and not sent. The publisher may be closed now; the memory stays mapped until close. */
+void slipring_frame_writer_stop(slipring_frame_writer *writer);
+void slipring_frame_writer_close(slipring_frame_writer *writer);
+const slipring_stream *slipring_frame_writer_streams(const slipring_frame_writer *writer, size_t *count);
+int slipring_frame_writer_take(slipring_frame_writer *writer, uint32_t stream, slipring_frame_buffer *out);
+int slipring_frame_writer_send(slipring_frame_writer *writer, uint32_t buffer, const slipring_frame_note *note,
+                               uint64_t *id, uint64_t *seq);
+int slipring_frame_writer_abort(slipring_frame_writer *writer, uint32_t buffer);
+
+typedef struct slipring_frame_reader slipring_frame_reader;
+
+typedef struct slipring_frame_reading {
+    const char *stream; /* NULL: all of them */
+    int start;          /* NEW, LAST or OLDEST; SEQ: the subscriber was there before the topic */
+    bool conflate;
+    const slipring_stream *insist; /* name "": any stream; dimensions 0 and dtype "": any */
+    size_t insist_count;
+} slipring_frame_reading;
+
+typedef struct slipring_frame {
+    const void *data; /* in place */
+    size_t size;
+    const slipring_stream *stream;
+    const void *meta; /* until the next take */
+    uint32_t meta_size, meta_kind;
+    uint64_t id; /* in its stream: from 0, without gaps */
+    uint64_t seq, run;
+    int64_t time_ns, start_ns, end_ns;
+    uint64_t token; /* for release */
+} slipring_frame;
+
+int slipring_frame_reader_open(slipring_subscriber *sub, const char *bus, const char *topic,
+                               const slipring_frame_reading *how, slipring_frame_reader **out);
+void slipring_frame_reader_close(slipring_frame_reader *reader); /* frames not released are unmapped */
+/* The next frame, held, or EMPTY. Never waits: slipring_wait on the subscriber tells when to try again. */
+int slipring_frame_reader_take(slipring_frame_reader *reader, slipring_frame *out);
+int slipring_frame_reader_release(slipring_frame_reader *reader, uint64_t token);
+/* received + lost + filtered = frames sent since the reader's start; filtered: conflated away. Streams as of now. */
+void slipring_frame_reader_counts(const slipring_frame_reader *reader, slipring_counts *out);
+const slipring_stream *slipring_frame_reader_streams(const slipring_frame_reader *reader, size_t *count);
+
+/* What is there, without taking part. */
+typedef struct slipring_pool_info {
+    uint64_t generation, file_bytes, runs;
+    int64_t created_ns;
+    uint32_t held[SLIPRING_MAX_STREAMS]; /* buffers of each stream held by the living */
+    uint32_t stream_count;
+    slipring_stream stream[SLIPRING_MAX_STREAMS];
+} slipring_pool_info;
+int slipring_pool_look(const char *bus, const char *topic, slipring_pool_info *out);
+
 /* Cells: the newest values of one writer for one reader (cells.c tells how) ------------------------------------ */
 
 typedef struct slipring_cells_settings {
@@ -313,11 +414,12 @@ typedef struct slipring_topic_info {
     uint64_t file_bytes;
     int64_t created_ns;
     uint32_t max_readers, max_writers, max_cursors, creator_pid, mode;
-    int delivery, writers;
+    int delivery, writers, content;
 } slipring_topic_info;
 
 typedef struct slipring_writer_info {
     uint64_t published, bytes;
+    uint64_t incarnation; /* another one, another owner */
     uint32_t pid;
     bool used, alive;
     char name[65];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Creating and removing topics. Both files are made without a name (O_TMPFILE), filled, their space reserved, and
- * only then linked, the ring last: a topic exists when its ring has a name, and is whole by then.
+ * only then linked, the ring last: a topic exists when its ring has a name, and is whole by then. The buffers of a frames
+ * topic are made by its first publisher (pool.c) and go with the topic.
  */
 #include <string.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, c
     ring.cursor_count = g->cursor_count;
     ring.delivery = s->delivery == SLIPRING_RELIABLE ? SLR_RELIABLE : SLR_LOSSY;
     ring.writers = s->writers == SLIPRING_WRITERS_ONE ? SLR_ONE : SLR_MANY;
+    ring.content = s->content == SLIPRING_FRAMES ? SLR_FRAMES : SLR_MESSAGES;
     ring.creator_pid = (uint32_t)getpid();
     ring.created_ns = slr_clock_realtime_ns();
     if (slr_boot_id(ring.boot_id)) return slr_fault_errno("cannot read this machine's boot id");
@@ -61,8 +63,16 @@ static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, c
 /* Whoever may read the ring may subscribe, and subscribers write the reader table. */
 static uint32_t readers_mode(uint32_t mode) { return mode | (mode & 0444) >> 1; }
 
+/* The buffers of a frames topic, and new ones whose maker died before they took the old ones' place. */
+static int unlink_frames(int directory, const char *topic) {
+    int half = slr_file_unlink(directory, topic, "frames-new"), whole = slr_file_unlink(directory, topic, "frames");
+    if (half && half != SLIPRING_NOT_FOUND) return half;
+    return whole == SLIPRING_NOT_FOUND ? SLIPRING_OK : whole;
+}
+
 static int name_both(int ring_fd, int readers_fd, int directory, const char *topic) {
     slr_file_unlink(directory, topic, "readers"); /* of a creator or remover that died half-way: no ring is beside it */
+    unlink_frames(directory, topic);
     SLR_POINT("create.before_readers");
     int code = slr_file_link(readers_fd, directory, topic, "readers");
     SLR_POINT("create.before_ring");
@@ -111,6 +121,11 @@ static int check_match(const struct slr_segment *s, const slipring_settings *set
                                  .writer_count = s->writer_count,
                                  .reader_count = s->reader_count,
                                  .cursor_count = s->cursor_count};
+    if (settings->content != s->content)
+        return slr_fault_exists("topic", s->content ? "frames" : "messages", settings->content ? "frames" : "messages",
+                                "topic '%s' carries %s, asked for %s: use %s, or another name", topic,
+                                s->content ? "frames" : "messages", settings->content ? "frames" : "messages",
+                                s->content ? "bus.frames()" : "bus.publisher()");
     return slr_geometry_match(settings, &found, s->delivery, s->writers, topic);
 }
 
@@ -124,7 +139,7 @@ int slr_segment_open_or_create(const char *bus, const char *topic, const sliprin
     for (int attempt = 0; attempt < 100; attempt++) {
         code = slr_segment_open(bus, topic, SLR_PUBLISH, out);
         if (code == SLIPRING_OK) break;
-        if (code != SLIPRING_NOT_FOUND) return code;
+        if (code != SLIPRING_NOT_FOUND || settings->must_exist) return code;
         code = create(bus, topic, settings);
         if (code != SLIPRING_OK && (code != SLIPRING_EXISTS || slr_name_is_other_kind())) return code;
     }
@@ -154,7 +169,8 @@ static int unlink_topic(int directory, const char *topic) {
     if (code) return code;
     SLR_POINT("remove.half");
     code = slr_file_unlink(directory, topic, "readers");
-    return code == SLIPRING_NOT_FOUND ? SLIPRING_OK : code;
+    SLR_POINT("remove.frames_left");
+    return code && code != SLIPRING_NOT_FOUND ? code : unlink_frames(directory, topic);
 }
 
 int slipring_topic_remove(const char *bus, const char *topic) {
@@ -186,8 +202,11 @@ int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *h
     if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
     if (code) return code;
     bool ring = slr_file_exists(directory, topic, "ring"), readers = slr_file_exists(directory, topic, "readers");
-    *half = ring != readers;
-    if (*half && repair) code = slr_file_unlink(directory, topic, ring ? "ring" : "readers");
+    bool frames = slr_file_exists(directory, topic, "frames"), unplaced = slr_file_exists(directory, topic, "frames-new");
+    *half = ring != readers || (frames && !ring) || unplaced;
+    if (repair && unplaced) code = slr_file_unlink(directory, topic, "frames-new");
+    if (repair && ring != readers) code = slr_file_unlink(directory, topic, ring ? "ring" : "readers");
+    if (repair && frames && !(ring && readers)) code = slr_file_unlink(directory, topic, "frames");
     slr_turn_end(directory);
     return code;
 }

@@ -117,6 +117,13 @@ int slr_file_link(int fd, int directory, const char *name, const char *suffix) {
     return slr_fault_errno("cannot name the new file '%s'", to);
 }
 
+int slr_file_rename(int directory, const char *name, const char *suffix, const char *to_suffix) {
+    char from[FILE_NAME_SIZE], to[FILE_NAME_SIZE];
+    file_name(from, name, suffix);
+    file_name(to, name, to_suffix);
+    return renameat(directory, from, directory, to) ? slr_fault_errno("cannot rename '%s'", from) : SLIPRING_OK;
+}
+
 bool slr_file_exists(int directory, const char *name, const char *suffix) {
     char file[FILE_NAME_SIZE];
     struct stat status;

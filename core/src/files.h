@@ -12,7 +12,7 @@
 
 /* X(suffix of the main file, what people call it) */
 #define SLR_KINDS(X) \
-    X("ring", "topic") X("cells", "cells") X("frames", "frames")
+    X("ring", "topic") X("cells", "cells")
 
 /* Creators and removers of one bus take turns by a lock on its directory, which the kernel releases if they die. */
 int slr_turn_take(const char *bus, const char *name, const char *suffix, int *directory);
@@ -27,6 +27,8 @@ int slr_mode_check(uint32_t mode); /* OK or BAD_ARGUMENT; 0: the default */
 int slr_file_make(int directory, uint64_t size, uint32_t mode, const char *size_argument, int *out);
 int slr_file_write_header(int fd, const void *header, size_t size);
 int slr_file_link(int fd, int directory, const char *name, const char *suffix);
+/* Takes the place of whatever has the other suffix, in one step. */
+int slr_file_rename(int directory, const char *name, const char *suffix, const char *to_suffix);
 bool slr_file_exists(int directory, const char *name, const char *suffix);
 /* OK, NOT_FOUND or another code. */
 int slr_file_unlink(int directory, const char *name, const char *suffix);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cells_layout.h"
+#include "frames_layout.h"
 #include "slipring.h"
 
 #define ROW(type, field, offset, size) {#type, #field, offset, size},
@@ -15,6 +16,7 @@
 
 static const slipring_layout_field topic_rows[] = {SLR_LAYOUT(ROW)};
 static const slipring_layout_field cells_rows[] = {SLR_CELLS_LAYOUT(ROW)};
+static const slipring_layout_field frames_rows[] = {SLR_FRAMES_LAYOUT(ROW)};
 
 #define KIND(name, rows, layout) {name, rows, sizeof rows / sizeof rows[0], layout(TEXT)}
 static const struct {
@@ -22,7 +24,8 @@ static const struct {
     const slipring_layout_field *rows;
     size_t count;
     const char *text; /* of all rows, in order: what the hash is taken of */
-} kinds[] = {KIND("topic", topic_rows, SLR_LAYOUT), KIND("cells", cells_rows, SLR_CELLS_LAYOUT)};
+} kinds[] = {KIND("topic", topic_rows, SLR_LAYOUT), KIND("cells", cells_rows, SLR_CELLS_LAYOUT),
+             KIND("frames", frames_rows, SLR_FRAMES_LAYOUT)};
 
 static size_t find(const char *kind) {
     size_t k = 0;

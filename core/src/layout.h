@@ -5,6 +5,8 @@
  *   <topic>.ring      header page | writer table | slots | passed | abandoned | payload
  *   <topic>.readers   header page | reader table | cursor table
  *
+ * A topic whose messages announce frames has a third, frames_layout.h.
+ *
  * SLR_LAYOUT below pins every field with a literal offset and size. The static asserts compare it with the
  * structures, a test compares it with the document, and its hash is stored in each file, so that two builds
  * that disagree refuse to share a topic. The algorithms contain no offsets.
@@ -28,6 +30,7 @@ enum slr_state { SLR_FREE = 0, SLR_CLAIMED = 1, SLR_READY = 2, SLR_GONE = 3 };
 
 enum slr_delivery { SLR_LOSSY = 0, SLR_RELIABLE = 1 };
 enum slr_writers { SLR_MANY = 0, SLR_ONE = 1 };
+enum slr_content { SLR_MESSAGES = 0, SLR_FRAMES = 1 };
 
 /* The state of a table entry is {incarnation, kind}; kind 0 is a free entry. */
 enum slr_kind { SLR_KIND_FREE = 0, SLR_KIND_LOSSY = 1, SLR_KIND_RELIABLE = 2, SLR_KIND_CURSOR = 3, SLR_KIND_WRITER = 4 };
@@ -69,6 +72,7 @@ struct slr_ring_header {
     uint32_t creator_pid;
     int64_t created_ns;
     uint8_t boot_id[16];
+    uint32_t content;
     /* Written by whoever removes the topic. */
     alignas(64) _Atomic uint64_t removed;
     /* Written by publishers; a line of its own each. */
@@ -124,7 +128,10 @@ struct slr_reader {
     _Atomic uint32_t pid;
     uint32_t unused0;
     _Atomic int64_t since_ns;
-    uint8_t unused[64];
+    /* Frames; a line of their own. */
+    _Atomic uint64_t held; /* a bit for each buffer of the pool its owner holds */
+    _Atomic uint64_t pool; /* the generation of that pool; 0: none */
+    uint8_t unused[48];
 };
 
 struct slr_cursor {
@@ -161,6 +168,7 @@ struct slr_cursor {
     X(ring_header, creator_pid, 116, 4)   \
     X(ring_header, created_ns, 120, 8)    \
     X(ring_header, boot_id, 128, 16)      \
+    X(ring_header, content, 144, 4)       \
     X(ring_header, removed, 192, 8)       \
     X(ring_header, tail, 256, 8)          \
     X(ring_header, oldest, 320, 8)        \
@@ -200,6 +208,8 @@ struct slr_cursor {
     X(reader, filtered, 40, 8)            \
     X(reader, pid, 48, 4)                 \
     X(reader, since_ns, 56, 8)            \
+    X(reader, held, 64, 8)                \
+    X(reader, pool, 72, 8)                \
     X(cursor, state, 0, 8)                \
     X(cursor, position, 8, 8)             \
     X(cursor, touched_ns, 16, 8)          \

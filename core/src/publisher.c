@@ -13,6 +13,7 @@
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
+#include "publisher.h"
 #include "ticker.h"
 #include "wait.h"
 
@@ -160,9 +161,15 @@ static int check_type(size_t type_size) {
     return slr_fault(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes, at most %d", type_size, SLIPRING_MAX_TYPE);
 }
 
-static int begin(slipring_publisher *pub, const struct texts *texts) {
+struct slr_segment *slr_publisher_segment(slipring_publisher *pub) { return pub->s; }
+
+int slr_publisher_usable(slipring_publisher *pub) {
     if (slr_peek(&pub->interrupted)) return slr_fault(SLIPRING_CLOSED, "", "the publisher is closed");
-    int code = slr_segment_check(pub->s);
+    return slr_segment_check(pub->s);
+}
+
+static int begin(slipring_publisher *pub, const struct texts *texts) {
+    int code = slr_publisher_usable(pub);
     if (!code) code = check_type(texts->type_size);
     if (!code) use_texts(pub, texts);
     return code;
@@ -267,6 +274,34 @@ int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t
     struct texts texts = {.type = type, .type_size = type_size, .sender = sender, .sender_size = sender_size};
     int code = check_sender(sender_size);
     return code ? code : send_until(pub, body, size, &texts, time_ns, deadline_ns, seq ? seq : &ignored);
+}
+
+int slipring_publisher_send_noted(slipring_publisher *pub, const void *body, size_t size, const char *type,
+                                  size_t type_size, const char *sender, size_t sender_size, int64_t time_ns,
+                                  slipring_note note, void *context, uint64_t *seq) {
+    struct texts texts = {.type = type, .type_size = type_size, .sender = sender, .sender_size = sender_size};
+    struct slr_claimed claim;
+    uint64_t reserved = 0;
+    int64_t now = slr_ticker_now_ns(&pub->ticker);
+    int code = check_sender(sender_size);
+    if (!code) code = begin(pub, &texts);
+    if (!code) code = check_size(pub, size, &reserved);
+    if (!code) code = check_file(pub, now);
+    if (!code) code = try_claim(pub, reserved, true, &claim); /* visible: it may be aborted */
+    if (code) return code;
+    slr_copy_in(place(pub, claim.start), body, size);
+    write_meta(pub, claim.start, size);
+    SLR_POINT("send_noted.before_note");
+    code = note(context, claim.seq);
+    SLR_POINT("send_noted.after_note");
+    if (code)
+        slr_abort(&pub->claimer, claim.seq);
+    else
+        finish(pub, claim.seq, claim.start + reserved, size, slr_lengths(size, pub->type_size, pub->sender_size),
+               time_ns ? time_ns : now);
+    wake_readers(pub);
+    *seq = claim.seq;
+    return code;
 }
 
 int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_body *bodies, size_t count,

@@ -19,7 +19,7 @@ struct slr_segment {
     /* Checked once against the size of the mapping, then only these copies are used. */
     uint64_t generation, slot_count, slot_mask, capacity, payload_mask;
     uint32_t slot_shift, writer_count, reader_count, cursor_count;
-    int delivery, writers;
+    int delivery, writers, content;
     bool ring_writable, readers_writable, prefault;
 
     struct slr_ring_header *ring;

@@ -45,6 +45,8 @@ static void own_entry(slipring_subscriber *sub, enum slr_kind kind, uint64_t hol
     slr_poke(&r->position, 0);
     slr_poke(&r->pid, (uint32_t)getpid());
     slr_poke(&r->since_ns, slr_clock_realtime_ns());
+    slr_poke(&r->held, 0);
+    slr_poke(&r->pool, 0);
     slr_publish(&r->hold, hold);
     while (high < needed && !slr_swap_if32(&s->readers->high_reader, high, needed)) high = slr_peek(&s->readers->high_reader);
     SLR_POINT("subscribe.before_state");

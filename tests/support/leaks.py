@@ -78,7 +78,7 @@ class Snapshot:
 
 
 def stray_files(root: Path) -> list[str]:
-    topic_file = re.compile(r"(?P<topic>[A-Za-z0-9_][A-Za-z0-9_.-]{0,99})\.(ring|readers)")
+    topic_file = re.compile(r"(?P<topic>[A-Za-z0-9_][A-Za-z0-9_.-]{0,99})\.(ring|readers|frames)")
     strays = []
     for path in root.rglob("*"):
         if path.is_dir() or path.suffix in WHOLE_FILES:

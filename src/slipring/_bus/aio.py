@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
 from slipring.errors import Closed, SlipringError
@@ -21,6 +22,8 @@ from .settings import timeout_s
 
 if TYPE_CHECKING:
     from .subscriber import Message, Subscriber
+
+T = TypeVar("T")
 
 _IDLE_S = 0.05  # a waiter thread for which nobody waits ends after this long
 _waiters: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiter] = WeakKeyDictionary()
@@ -106,12 +109,12 @@ def _waiter() -> _Waiter:
     return waiter
 
 
-async def receive(subscriber: Subscriber, timeout: float | None) -> Message | None:
-    """The next message, or None on expiry; cancelling loses nothing."""
+async def until(subscriber: Subscriber, timeout: float | None, take: Callable[[], T | None]) -> T | None:
+    """What `take` finds at the subscriber, or None on expiry."""
     seconds = timeout_s(timeout)
-    message = subscriber.recv(0)
-    if message is not None or seconds == 0:
-        return message
+    taken = take()
+    if taken is not None or seconds == 0:
+        return taken
     loop = asyncio.get_running_loop()
     deadline = None if seconds is None else loop.time() + seconds
     waiter = _waiter()
@@ -121,12 +124,17 @@ async def receive(subscriber: Subscriber, timeout: float | None) -> Message | No
             left = None if deadline is None else deadline - loop.time()
             await asyncio.wait_for(future, left)
         except TimeoutError:
-            return subscriber.recv(0)
+            return take()
         finally:
             waiter.discard(subscriber, future)
-        message = subscriber.recv(0)
-        if message is not None:
-            return message
+        taken = take()
+        if taken is not None:
+            return taken
+
+
+async def receive(subscriber: Subscriber, timeout: float | None) -> Message | None:
+    """The next message, or None on expiry; cancelling loses nothing."""
+    return await until(subscriber, timeout, lambda: subscriber.recv(0))
 
 
 class Messages:

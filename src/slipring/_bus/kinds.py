@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import cells
+from . import cells, frame_streams
 from .native import _native
 
 
@@ -31,10 +31,10 @@ class Kind(NamedTuple):
 
 TOPIC = Kind(
     "topic",
-    ("ring", "readers"),
+    ("ring", "readers", *frame_streams.SUFFIXES),
     _native.topic_remove,
     _native.topic_stats,
-    _native.topic_verify,
+    frame_streams.verify,
     _native.topic_sweep,
     ("publishers", "readers"),
     _native.topic_mend,

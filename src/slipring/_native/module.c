@@ -21,6 +21,7 @@ static PyMethodDef functions[] = {{"set_error_factory", set_error_factory, METH_
                                   {"cells_sweep", cells_sweep, METH_VARARGS, NULL},
                                   {"cursor_drop", cursor_drop, METH_VARARGS, NULL},
                                   {"check_name", check_name, METH_VARARGS, NULL},
+                                  {"frames_look", frames_look, METH_VARARGS, NULL},
                                   {"layout", layout, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
@@ -35,7 +36,8 @@ static bool add_codes(PyObject *module) {
 static int execute(PyObject *module) {
     bool ready = message_type_ready(module) && publisher_type_ready(module) && subscriber_type_ready(module) &&
                  region_type_ready(module) && view_type_ready(module) && loan_type_ready(module) &&
-                 bell_type_ready(module) && cells_types_ready(module) && add_codes(module);
+                 bell_type_ready(module) && looker_type_ready(module) && cells_types_ready(module) && frame_writer_type_ready(module) &&
+                 frame_reader_type_ready(module) && add_codes(module);
     return ready ? 0 : -1;
 }
 

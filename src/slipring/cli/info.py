@@ -13,7 +13,21 @@ from slipring.cli.options import Target, format_option
 from slipring.cli.tables import Column
 from slipring.cli.units import duration, moment, number, size
 
-_WORDS = ("name", "sender", "kind", "alive", "attached", "delivery", "writers", "generation", "held")
+_WORDS = [
+    "name",
+    "sender",
+    "kind",
+    "alive",
+    "attached",
+    "content",
+    "delivery",
+    "writers",
+    "generation",
+    "held",
+    "stream",
+    "shape",
+    "dtype",
+]
 
 
 @click.command(short_help="Show all about one topic.")

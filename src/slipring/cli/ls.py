@@ -71,7 +71,7 @@ def _report(found: Survey) -> int:
 
 
 def _record(topic: str, stats: Stats) -> dict[str, Any]:
-    facts = ("delivery", "writers", "capacity", "slots", "retained", "published", "bytes")
+    facts = ("content", "delivery", "writers", "capacity", "slots", "retained", "published", "bytes")
     return {
         "topic": topic,
         **{fact: stats[fact] for fact in facts},
