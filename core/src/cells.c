@@ -38,7 +38,7 @@
  * finishes it (idempotent: set kept; own the cell it got); if not, nothing has happened, and the element is put again under
  * the same number. Between the two stores `turn` still means the previous put, whose intent is untouched.
  *
- * Invariants: docs/spec/invariants.md, 30 to 34. A model of all this is checked by spin: core/models/cells.pml.
+ * Invariants: docs/spec/invariants.md, C1 to C5. A model of it is checked by spin: core/models/cells.pml.
  */
 #include "cells.h"
 

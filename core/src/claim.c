@@ -29,8 +29,8 @@ static bool sane_size(const struct slr_segment *s, uint64_t size) {
 static int help(const struct slr_segment *s, uint64_t i, struct slr_slot *slot, uint64_t word) {
     uint32_t owner = slr_word_writer(word);
     if (owner >= s->writer_count) return slr_fault_damaged("a claim names a writer that cannot be");
-    uint64_t end = slr_peek(&slot->end);
-    uint64_t start = slr_start_of(s, i);
+    /* Acquire, as of start: so that the look at tail below says of which lap they are. */
+    uint64_t end = slr_observe(&slot->end), start = slr_start_of(s, i);
     /* Acquire, partner of the owner's release: a want of a later claim comes with a later tail. */
     uint64_t size = slr_observe(&s->writer[owner].want);
     if (slr_observe(&s->ring->tail) != i) return SLIPRING_OK; /* finished meanwhile: what we read may be newer */

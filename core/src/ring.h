@@ -20,9 +20,10 @@ static inline uint64_t slr_word_lap(uint64_t word) { return word >> 16; }
 static inline struct slr_slot *slr_slot_of(const struct slr_segment *s, uint64_t seq) {
     return &s->slot[seq & s->slot_mask];
 }
-/* Where the payload of seq begins: valid while slot seq-1 is not reused, that is while seq >= freed. */
+/* Where the payload of seq begins: valid while slot seq-1 is not reused, that is while seq >= freed. Acquire: a look at
+ * tail that follows, to see whether it was still valid, must not come before it. */
 static inline uint64_t slr_start_of(const struct slr_segment *s, uint64_t seq) {
-    return slr_peek(&slr_slot_of(s, seq - 1)->end);
+    return slr_observe(&slr_slot_of(s, seq - 1)->end);
 }
 
 static inline uint64_t slr_round8(uint64_t size) { return (size + 7) & ~UINT64_C(7); }

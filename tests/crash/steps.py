@@ -87,7 +87,11 @@ def prepare(bus, call: str, number: int) -> Callable[[], object]:
         return functools.partial(PUBLISHING[call], bus.publisher("t", sender="doomed"), body)
     if call in SUBSCRIBING:
         return functools.partial(SUBSCRIBING[call], bus.subscriber("t", start="oldest"))
-    return functools.partial(OPENING[call], bus)
+    if call in WRITING_CELLS:
+        return functools.partial(WRITING_CELLS[call], bus.cells("c").writer(), number)
+    if call in READING_CELLS:
+        return functools.partial(READING_CELLS[call], bus.cells("c").reader())
+    return functools.partial({**OPENING, **OPENING_CELLS}[call], bus)
 
 
 def _lend(pub, body: bytes) -> None:
@@ -110,6 +114,20 @@ def _commit(bus) -> None:
     with bus.subscriber("t", cursor="c", start="oldest") as sub:
         sub.recv_many(100)
         sub.commit()
+
+
+def element(number: int) -> bytes:
+    return number.to_bytes(8, "little") * 12
+
+
+def _fill(writer, number: int) -> None:
+    with writer.slot() as view:
+        view[:] = element(number)
+
+
+def _create_and_remove_cells(bus) -> None:
+    bus.cells("other", size=96)
+    bus.remove("other")
 
 
 def _create_and_remove(bus) -> None:
@@ -137,4 +155,19 @@ OPENING = {
     "open lossy subscriber": lambda bus: bus.subscriber("t", lossy=True),
     "open, commit and close cursor": _commit,
     "create and remove": _create_and_remove,
+}
+WRITING_CELLS = {
+    "put": lambda writer, number: writer.put(element(number)),
+    "fill": _fill,
+    "close writer": lambda writer, number: writer.close(),
+}
+READING_CELLS = {
+    "snapshot": lambda reader: reader.snapshot(),
+    "latest": lambda reader: reader.latest(),
+    "close reader": lambda reader: reader.close(),
+}
+OPENING_CELLS = {
+    "open writer": lambda bus: bus.cells("c").writer(),
+    "open reader": lambda bus: bus.cells("c").reader(),
+    "create and remove cells": _create_and_remove_cells,
 }

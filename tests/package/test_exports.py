@@ -7,7 +7,10 @@ import pytest
 
 import slipring
 
-CLASSES = {"Bus", "Publisher", "Subscriber", "Member", "Message"}
+CLASSES = {
+    "Bus", "Publisher", "Subscriber", "Member", "Message", "Cells", "CellsReader", "CellsWriter", "Frame", "Frames",
+    "FramePublisher", "FrameSubscriber",
+}  # fmt: skip
 FUNCTIONS = {"wait"}
 ERRORS = {
     "SlipringError", "TopicNotFound", "TopicExists", "TopicGone", "WrongLayout", "Corrupt", "Denied", "Busy",
@@ -44,12 +47,15 @@ def test_the_error_tree_is_drawn_in_the_docstring_of_its_module():
 
 
 METHODS = {
-    "Bus": "create publisher subscriber join topics stats remove cursors drop_cursor doctor close "
-    "name root path",
+    "Bus": "create publisher subscriber join cells topics contents stats remove cursors drop_cursor doctor "
+    "close name root path",
     "Publisher": "send send_many loan wait_for_subscribers close sender topic closed",
     "Subscriber": "recv recv_many recv_batch recv_into view arecv seek commit stats close "
     "lost filtered received lag position topic closed attached",
     "Member": "send recv recv_many close lost",
+    "Cells": "writer reader stats depth dtype shape size name",
+    "CellsWriter": "put slot close closed",
+    "CellsReader": "snapshot latest wait received lost skipped position close closed",
     "Message": "body sender type seq time_ns topic",
 }
 

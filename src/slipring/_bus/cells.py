@@ -73,8 +73,8 @@ def _refuse(error: TopicExists, name: str, found: Elements, asked: Elements) -> 
         there, here = (found, asked) if other else (getattr(found, argument), getattr(asked, argument))
         if other or there != here:
             text = (
-                f"cells '{name}' exist with {argument}={there}, asked for {here}: leave dtype, shape and size "
-                "out to take what is there, or remove the cells first"
+                f"cells '{name}' exist with {argument}={there}, asked for {here}: leave dtype, shape and "
+                "size out to take what is there, or remove the cells first"
             )
             raise TopicExists(text, argument=argument, found=str(there), asked=str(here)) from error
 

@@ -36,7 +36,7 @@ class CellsWriter:
             return self._end.commit()
 
     def slot(self) -> Slot:
-        """A context manager: the next element, to be filled in place. Leaving it puts; an exception does not."""
+        """A context manager: the next element, to be filled in place. An exception leaves it unput."""
         return Slot(self._end, self._elements, self._lock)
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class CellsReader:
 
     @property
     def lost(self) -> int:
-        """Elements overwritten before this reader took them, exactly; and those a killed reader took along."""
+        """Elements overwritten before this reader took them, exactly; or taken along by a killed reader."""
         return self._end.counts()[1]
 
     @property

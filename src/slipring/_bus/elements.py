@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a cell holds: fixed-size bytes, or numpy values of a dtype and shape.
 
-An element kind knows its `size` and its `format`: JSON text, stored in the file, which says the same to every
-process. `over(region, stride)` gives the cells as memory, to set and get elements by the number of their cell;
-`open_slot(region)` one cell to be filled in place.
+An element kind knows its `size` and its `format`: JSON text, stored in the file, which says the same to
+every process. `over(region, stride)` gives the cells as memory, to set and get elements by the number of
+their cell; `open_slot(region)` one cell to be filled in place.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ def from_format(text: str, size: int) -> Elements:
             elements = BytesElements(positive("bytes", told["bytes"]))
         else:
             dtype = import_numpy().lib.format.descr_to_dtype(_tuples(told["dtype"]))
+            if not isinstance(told["shape"], list):
+                raise TypeError("shape is no list")
             elements = NumpyElements(dtype, [positive("shape", dimension) for dimension in told["shape"]])
     except (
         ValueError,

@@ -49,7 +49,7 @@ class NumpyElements:
         return NumpyMemory(self, region, stride)
 
     def open_slot(self, region: Region) -> NumpySlot:
-        return NumpySlot(import_numpy().ndarray(self.shape, self.dtype, buffer=region))
+        return NumpySlot(self, region)
 
     def __str__(self) -> str:
         return f"{self.dtype}, shape {self.shape}"
@@ -123,13 +123,13 @@ class NumpyMemory:
 
 
 class NumpySlot:
-    """An array of the cell being filled. The array itself may outlive the block, read-only; slices of it may not."""
+    """An array of the cell being filled. It may outlive the block, read-only; slices of it may not."""
 
     strict = False
 
-    def __init__(self, root: Any) -> None:
-        self._root = root
-        self.view = root.view()  # slices of it refer to the root: counting the root's references finds them
+    def __init__(self, elements: NumpyElements, region: Region) -> None:
+        self._root = import_numpy().ndarray(elements.shape, elements.dtype, buffer=region)
+        self.view = self._root.view()  # slices of it refer to the root: counting its references finds them
         self._references = sys.getrefcount(self._root)
 
     def take_back(self) -> bool:
