@@ -3,7 +3,7 @@
 
 from types import ModuleType
 
-from benchmarks import batches, publisher_cost, ring_size, round_trip, throughput
+from benchmarks import batches, frames, publisher_cost, ring_size, round_trip, throughput
 
 QUESTIONS: dict[str, ModuleType] = {
     "throughput": throughput,
@@ -11,4 +11,5 @@ QUESTIONS: dict[str, ModuleType] = {
     "round_trip": round_trip,
     "publisher_cost": publisher_cost,
     "ring_size": ring_size,
+    "frames": frames,
 }

@@ -8,8 +8,8 @@ import pytest
 import slipring
 
 CLASSES = {
-    "Bus", "Publisher", "Subscriber", "Member", "Message", "Cells", "CellsReader", "CellsWriter", "Frame", "Frames",
-    "FramePublisher", "FrameSubscriber",
+    "Bus", "Publisher", "Subscriber", "Member", "Message", "Cells", "CellsReader", "CellsWriter",
+    "Frame", "FramePublisher", "Frames", "FrameSubscriber",
 }  # fmt: skip
 FUNCTIONS = {"wait"}
 ERRORS = {
