@@ -3,7 +3,7 @@
 
 from types import ModuleType
 
-from benchmarks import batches, calls, publisher_cost, ring_size, round_trip, throughput
+from benchmarks import batches, calls, frames, publisher_cost, ring_size, round_trip, throughput
 
 QUESTIONS: dict[str, ModuleType] = {
     "throughput": throughput,
@@ -12,4 +12,5 @@ QUESTIONS: dict[str, ModuleType] = {
     "calls": calls,
     "publisher_cost": publisher_cost,
     "ring_size": ring_size,
+    "frames": frames,
 }

@@ -374,6 +374,7 @@ def test_a_second_publisher_is_busy_and_messages_and_frames_do_not_mix(bus, fram
         ({"shape": (2,), "dtype": "O"}, "dtype"),
         ({"shape": (2,), "dtype": "nonsense"}, "dtype"),
         ({"shape": (2,), "dtype": "S0"}, "dtype"),
+        ({"shape": (2,), "dtype": ("f4", (3,))}, "dtype"),
         ({"shape": (2,), "buffers": 0}, "buffers"),
         ({"shape": (2,), "buffers": 65}, "buffers"),
         ({"shape": (2,), "buffers": 33, "streams": ("a", "b")}, "buffers"),
