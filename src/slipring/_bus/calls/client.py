@@ -97,7 +97,7 @@ class Client:
             raise TypeError(f"method must be str, not {type(method).__name__}")
         try:
             arguments = self._codec.encode_arguments(args, kwargs)
-            if len(method.encode()) > LONGEST_METHOD:
+            if len(method) * 4 > LONGEST_METHOD and len(method.encode()) > LONGEST_METHOD:
                 raise BadArgument(f"method has more than {LONGEST_METHOD} bytes", argument="method")
         except (OverflowError, UnicodeEncodeError) as error:
             raise BadArgument(f"the arguments cannot be encoded: {error}", argument="arguments") from error

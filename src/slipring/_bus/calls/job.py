@@ -50,6 +50,11 @@ class Job:
         return 0 < self.deadline_ns <= time.monotonic_ns() and not self.window
 
     @property
+    def hopeless(self) -> bool:
+        """Whether it need not be begun."""
+        return self._cancelled or self.caller.gone or self.late
+
+    @property
     def late(self) -> bool:
         """Whether it is too late to begin."""
         return 0 < self.deadline_ns <= time.monotonic_ns()

@@ -90,7 +90,7 @@ class Work:
         if job.streaming is not None:
             self._continue(job, job.streaming)
             return
-        if job.cancelled or job.late:
+        if job.hopeless:
             self._desk.counters["expired"] += 1
             job.caller.open.pop(job.req_id, None)
             return
