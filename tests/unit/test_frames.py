@@ -3,6 +3,7 @@
 
 import asyncio
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -419,6 +420,19 @@ def test_stats_doctor_and_remove_know_frames(bus, frames):
     again = frames.publisher()
     send(again, 3)
     assert receive(frames.subscriber(start="last")) == (0, 3)
+
+
+def test_a_bus_without_shared_memory_refuses_frames():
+    from slipring import testing
+
+    with testing.SteppedBus() as stepped, pytest.raises(slipring.BadArgument):
+        stepped.frames("cam", **SMALL)
+
+
+def test_a_missing_numpy_names_the_extra(bus, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(ImportError, match=r"slipring\[numpy\]"):
+        bus.frames("cam")
 
 
 def test_a_full_reader_table_is_refused_by_name(bus):
