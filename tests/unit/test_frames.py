@@ -131,6 +131,17 @@ def test_an_exception_in_the_block_aborts_and_nobody_sees_it(frames):
     assert receive(sub) == (0, 5)
 
 
+def test_a_frame_that_an_aborted_one_was_written_over_is_lost_not_shown(bus):
+    frames = bus.frames("one", shape=(9,), buffers=1)
+    pub, sub = frames.publisher(), frames.subscriber()
+    send(pub, 1)
+    with pytest.raises(KeyError), pub.frame() as array:
+        array[:5] = 66
+        raise KeyError
+    assert receive(sub) is None
+    assert (sub.received, sub.lost) == (0, 1)
+
+
 def test_what_was_made_of_the_array_cannot_change_a_sent_frame(frames):
     pub, sub = frames.publisher(), frames.subscriber()
     with pytest.raises(BufferError, match="delete them"), pub.frame() as array:
