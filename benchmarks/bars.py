@@ -100,6 +100,22 @@ BARS = (
         "at most",
     ),
     Bar(
+        "a small call p50, against pyzmq REQ/REP",
+        "p50_us",
+        ("calls", "slipring-calls"),
+        ("calls", "pyzmq-req-rep"),
+        1 / 5,
+        "at most",
+    ),
+    Bar(
+        "a small call p50, against gRPC on a Unix socket",
+        "p50_us",
+        ("calls", "slipring-calls"),
+        ("calls", "grpc"),
+        1 / 5,
+        "at most",
+    ),
+    Bar(
         "send with 64 idle subscribers, against none",
         "ns_per_send",
         crowd("idle", 64),

@@ -113,6 +113,8 @@ def panels(samples: list[dict]) -> list:
         made.append(
             lambda axes: draw_bars(axes, trips, "Round trip of 64 B, median", "µs (less is better)", True)
         )
+    if calls := spreads(samples, "calls", "p50_us"):
+        made.append(lambda axes: draw_bars(axes, calls, "A small call, median", "µs (less is better)", True))
     if crowds := series(samples, "publisher_cost", "ns_per_send", "crowd", []):
 
         def draw_crowds(axes):

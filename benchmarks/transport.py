@@ -15,6 +15,7 @@ Send = Callable[[bytes], Any]
 Receive = Callable[[], Any]
 SendMany = Callable[[Sequence[bytes]], Any]
 ReceiveMany = Callable[[], int]
+Call = Callable[[bytes], Any]
 
 
 class Transport:
@@ -56,6 +57,14 @@ class Transport:
     def publisher(self, channel: str, crowd: int) -> Send:
         """Open a sending end that waits for nobody, once ``crowd`` subscribers are attached."""
         return self.sender(channel)
+
+    def serve(self) -> None:
+        """Answer calls with what they brought, until closed; returns when calls may come."""
+        raise NotImplementedError
+
+    def caller(self) -> Call:
+        """The callable sends bytes to the other process and returns its answer."""
+        raise NotImplementedError
 
     def take(self, receive: Receive, count: int) -> bytes:
         """Receive ``count`` messages and hand back the last body, to check that the work was really done."""

@@ -4,6 +4,10 @@
 set -eu
 . "$(dirname "$0")/need.sh"
 command -v chromium >/dev/null || need chromium "a browser to look at the demo's report with"
+command -v flatc >/dev/null || need flatbuffers-compiler "the FlatBuffers compiler"
 command -v valgrind >/dev/null || need valgrind "valgrind"
 command -v unshare >/dev/null || need util-linux "unshare and setpriv"
 command -v mount >/dev/null || need mount "mount"
+command -v spin >/dev/null || need spin "the model checker of the protocol models"
+command -v gcc >/dev/null || need gcc "a C compiler, for tests/foreign"
+{ command -v javac && command -v java; } >/dev/null || need openjdk-17-jdk-headless "a Java compiler, for tests/foreign"

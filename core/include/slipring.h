@@ -94,10 +94,12 @@ typedef struct slipring_settings {
     uint32_t max_cursors; /* 0: default 16 */
     uint32_t mode;        /* of <topic>.ring; 0: 0600 */
     int content;          /* what its messages are: 0 anything; SLIPRING_FRAMES: they announce frames, see below */
+    bool must_exist;      /* of a publisher: a missing topic is NOT_FOUND, not created */
 } slipring_settings;
 
-#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0, SLIPRING_MESSAGES}
-#define SLIPRING_SETTINGS_FRAMES {1 << 20, 4096, SLIPRING_LOSSY, SLIPRING_WRITERS_ONE, 0, 0, 0, 0, SLIPRING_FRAMES}
+#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0, SLIPRING_MESSAGES, false}
+#define SLIPRING_SETTINGS_FRAMES \
+    {1 << 20, 4096, SLIPRING_LOSSY, SLIPRING_WRITERS_ONE, 0, 0, 0, 0, SLIPRING_FRAMES, false}
 
 int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok);
 int slipring_topic_remove(const char *bus, const char *topic);
@@ -132,6 +134,13 @@ int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t si
 /* For what passes messages on (bridges, replays): another's name, and the time it sent; time_ns 0: now. */
 int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,
                                const char *sender, size_t sender_size, int64_t time_ns, int64_t deadline_ns, uint64_t *seq);
+/* As send_as, and never waits. note is called with the sequence when the message is written and before it can be read;
+ * if it does not return 0, the message is aborted and its value returned. What note wrote down (the number of a message
+ * at its origin, say) is thus there for every message that was ever readable, wherever the process is killed. */
+typedef int (*slipring_note)(void *context, uint64_t seq);
+int slipring_publisher_send_noted(slipring_publisher *pub, const void *body, size_t size, const char *type,
+                                  size_t type_size, const char *sender, size_t sender_size, int64_t time_ns,
+                                  slipring_note note, void *context, uint64_t *seq);
 /* Whether a body of that size and type could ever be sent: OK, TOO_LARGE, BAD_ARGUMENT and so on. */
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size);
 /* Never waits; sends a prefix of the bodies, tells how many, and says why it stopped (SLIPRING_OK: all). */
@@ -410,6 +419,7 @@ typedef struct slipring_topic_info {
 
 typedef struct slipring_writer_info {
     uint64_t published, bytes;
+    uint64_t incarnation; /* another one, another owner */
     uint32_t pid;
     bool used, alive;
     char name[65];

@@ -22,7 +22,8 @@
  *
  * Snapshot. From the newest sequence down, n slots at most. If the writer goes round meanwhile, a slot gives a
  * newer element than expected: the slots not yet visited then hold its predecessors, so all n are visited. Sorted, they are
- * in order, and newer than all taken before; whatever older element is left is never delivered, and counts as lost.
+ * in order, and newer than all taken before. If the writer goes round twice, an element may be left that is older than one
+ * taken: it counts as lost, and is overwritten before its slot is visited again.
  *
  * Sequences. A word carries the lap, seq / n + 1, at full width: with c bits for the cell (2^(c-1) <= 2n < 2^c) there are
  * 63 - c bits of lap, and n * 2^(63-c) >= 2^61 sequences. A put costs a locked instruction on shared memory, some ten

@@ -219,7 +219,7 @@ int slipring_cells_reader_take(slipring_cells_reader *r, const slipring_element 
         slipring_element *e = &r->elements[*count];
         code = slr_cells_take(c, index, e);
         if (code == SLIPRING_CORRUPT) return code;
-        if (code || e->seq < r->position) continue; /* a dead reader's, or left over */
+        if (code || e->seq < r->position) continue; /* a dead reader's, or somebody tampers */
         ++*count;
         if (e->seq > newest) visits = c->depth; /* the writer went round */
     }

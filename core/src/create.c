@@ -139,7 +139,7 @@ int slr_segment_open_or_create(const char *bus, const char *topic, const sliprin
     for (int attempt = 0; attempt < 100; attempt++) {
         code = slr_segment_open(bus, topic, SLR_PUBLISH, out);
         if (code == SLIPRING_OK) break;
-        if (code != SLIPRING_NOT_FOUND) return code;
+        if (code != SLIPRING_NOT_FOUND || settings->must_exist) return code;
         code = create(bus, topic, settings);
         if (code != SLIPRING_OK && (code != SLIPRING_EXISTS || slr_name_is_other_kind())) return code;
     }

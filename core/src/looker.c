@@ -92,7 +92,9 @@ int slipring_looker_writer(slipring_looker *looker, uint32_t entry, slipring_wri
     if (entry >= s->writer_count) return no_such_entry(entry, s->writer_count);
     const struct slr_writer *w = &s->writer[entry];
     memset(out, 0, sizeof *out);
-    out->used = !slr_kind_is(slr_observe(&w->state), SLR_KIND_FREE);
+    uint64_t state = slr_observe(&w->state);
+    out->used = !slr_kind_is(state, SLR_KIND_FREE);
+    out->incarnation = slr_kind_incarnation(state);
     out->alive = out->used && !slr_writer_dead(s, entry);
     out->published = slr_peek(&w->published) - slr_peek(&w->published_before);
     out->bytes = slr_peek(&w->bytes) - slr_peek(&w->bytes_before);

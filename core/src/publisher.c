@@ -276,6 +276,34 @@ int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t
     return code ? code : send_until(pub, body, size, &texts, time_ns, deadline_ns, seq ? seq : &ignored);
 }
 
+int slipring_publisher_send_noted(slipring_publisher *pub, const void *body, size_t size, const char *type,
+                                  size_t type_size, const char *sender, size_t sender_size, int64_t time_ns,
+                                  slipring_note note, void *context, uint64_t *seq) {
+    struct texts texts = {.type = type, .type_size = type_size, .sender = sender, .sender_size = sender_size};
+    struct slr_claimed claim;
+    uint64_t reserved = 0;
+    int64_t now = slr_ticker_now_ns(&pub->ticker);
+    int code = check_sender(sender_size);
+    if (!code) code = begin(pub, &texts);
+    if (!code) code = check_size(pub, size, &reserved);
+    if (!code) code = check_file(pub, now);
+    if (!code) code = try_claim(pub, reserved, true, &claim); /* visible: it may be aborted */
+    if (code) return code;
+    slr_copy_in(place(pub, claim.start), body, size);
+    write_meta(pub, claim.start, size);
+    SLR_POINT("send_noted.before_note");
+    code = note(context, claim.seq);
+    SLR_POINT("send_noted.after_note");
+    if (code)
+        slr_abort(&pub->claimer, claim.seq);
+    else
+        finish(pub, claim.seq, claim.start + reserved, size, slr_lengths(size, pub->type_size, pub->sender_size),
+               time_ns ? time_ns : now);
+    wake_readers(pub);
+    *seq = claim.seq;
+    return code;
+}
+
 int slipring_publisher_try_send_many(slipring_publisher *pub, const slipring_body *bodies, size_t count,
                                      const char *type, size_t type_size, size_t *sent, uint64_t *last_seq) {
     uint64_t reserved = 0;

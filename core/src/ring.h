@@ -41,6 +41,7 @@ static inline uint8_t slr_lengths_type(uint64_t lengths) { return (uint8_t)(leng
 static inline uint8_t slr_lengths_sender(uint64_t lengths) { return (uint8_t)(lengths >> 40); }
 
 static inline bool slr_kind_is(uint64_t state, enum slr_kind kind) { return (state & SLR_KIND_MASK) == kind; }
+static inline uint64_t slr_kind_incarnation(uint64_t state) { return state / SLR_INCARNATION; }
 /* The state an entry gets when its kind changes. */
 static inline uint64_t slr_kind_next(uint64_t state, enum slr_kind kind) {
     return ((state & ~SLR_KIND_MASK) + SLR_INCARNATION) | (uint64_t)kind;

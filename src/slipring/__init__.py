@@ -9,6 +9,9 @@ A map of the package:
     slipring.Member         bus.join(): both in one
     slipring.Cells          bus.cells(): the newest values of one writer for one reader
     slipring.Frames         bus.frames(): FramePublisher and FrameSubscriber of large arrays (extra "numpy")
+    slipring.Server         bus.server(): methods that other processes call
+    slipring.Client         bus.client(): calls them, from threads and from asyncio
+    slipring.current_call   inside a method: whether its caller still waits
     slipring.Message        body, sender, type, seq, time_ns, topic
     slipring.wait           on many subscribers
     slipring.errors         every error, one class per cause
@@ -21,6 +24,9 @@ A map of the package:
 from __future__ import annotations
 
 from ._bus.bus import Bus
+from ._bus.calls.client import Client
+from ._bus.calls.context import current_call
+from ._bus.calls.server import Server
 from ._bus.cells import Cells
 from ._bus.cells_ends import CellsReader, CellsWriter
 from ._bus.frame_publisher import FramePublisher
@@ -32,6 +38,7 @@ from ._bus.subscriber import Message, Subscriber
 from ._bus.waiting import wait
 from .errors import (
     BadArgument,
+    BadArguments,
     Busy,
     Closed,
     Corrupt,
@@ -50,6 +57,7 @@ from .errors import (
     TopicExists,
     TopicGone,
     TopicNotFound,
+    UnknownMethod,
     WrongLayout,
 )
 
@@ -57,11 +65,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BadArgument",
+    "BadArguments",
     "Bus",
     "Busy",
     "Cells",
     "CellsReader",
     "CellsWriter",
+    "Client",
     "Closed",
     "Corrupt",
     "Denied",
@@ -77,6 +87,7 @@ __all__ = [
     "PeerGone",
     "Publisher",
     "RemoteError",
+    "Server",
     "SlipringError",
     "Subscriber",
     "SystemFault",
@@ -87,7 +98,9 @@ __all__ = [
     "TopicExists",
     "TopicGone",
     "TopicNotFound",
+    "UnknownMethod",
     "WrongLayout",
+    "current_call",
     "wait",
 ]
 

@@ -16,7 +16,9 @@ SlipringError
 ├── Timeout (TimeoutError)       an answer did not come in time
 ├── Closed                       this handle was closed, by you
 ├── PeerGone                     the other side is gone
-├── RemoteError                  the other side answered with an error
+├── RemoteError                  the other side answered with an error: .type, .message
+│   ├── UnknownMethod (LookupError)  the server has no such method
+│   └── BadArguments (TypeError)     the method does not take these arguments
 ├── ForkedHandle                 the handle belongs to the parent process
 ├── NoSpace (OSError)            the file system is full
 └── SystemFault (OSError)        any other refusal of the system, with its errno
@@ -28,6 +30,7 @@ import os
 
 __all__ = [
     "BadArgument",
+    "BadArguments",
     "Busy",
     "Closed",
     "Corrupt",
@@ -46,6 +49,7 @@ __all__ = [
     "TopicExists",
     "TopicGone",
     "TopicNotFound",
+    "UnknownMethod",
     "WrongLayout",
 ]
 
@@ -130,6 +134,19 @@ class PeerGone(SlipringError):
 
 
 class RemoteError(SlipringError):
+    """The other side answered with an error: its `type` and its `message`."""
+
+    def __init__(self, message: str = "", *, type: str = "", argument: str = "") -> None:
+        super().__init__(f"{type}: {message}" if type else message, argument=argument)
+        self.type = type
+        self.message = message
+
+
+class UnknownMethod(RemoteError, LookupError):
+    pass
+
+
+class BadArguments(RemoteError, TypeError):
     pass
 
 

@@ -7,6 +7,7 @@ test_capabilities.py checks that the sentence is there. Nothing is skipped in si
 """
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import slipring
@@ -35,6 +36,9 @@ class Backend:
         """A bus; the same name again: the same bus, as another process opens it."""
         raise NotImplementedError
 
+    def forget(self, bus) -> None:
+        """A closed bus and all that is on it."""
+
     def run(self, coroutine):
         return asyncio.run(coroutine)
 
@@ -55,6 +59,9 @@ class SharedMemory(Backend):
     def open(self, name: str = "test"):
         return slipring.Bus(name, root=self._root)
 
+    def forget(self, bus) -> None:
+        shutil.rmtree(bus.path)
+
     def contents(self, bus) -> object:
         return {path.name: path.read_bytes() for path in Path(bus.path).iterdir()}
 
@@ -70,6 +77,9 @@ class Stepped(Backend):
         if name in self._buses:
             return self._buses[name].process()
         return self._buses.setdefault(name, bus)
+
+    def forget(self, bus) -> None:
+        del self._buses[bus.name]
 
     def run(self, coroutine):
         return self._any().run(coroutine)

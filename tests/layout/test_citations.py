@@ -41,7 +41,7 @@ def test_a_cited_program_exists(program):
 
 def test_every_invariant_cites_a_test():
     sections = re.split(r"^### ", INVARIANTS, flags=re.MULTILINE)[1:]
-    assert len(sections) == 10 + 11
+    assert len(sections) >= 10 + 11
     for section in sections:
         assert re.search(r"::test_|\.c`", section), section.splitlines()[0]
 

@@ -9,13 +9,13 @@ import slipring
 
 CLASSES = {
     "Bus", "Publisher", "Subscriber", "Member", "Message", "Cells", "CellsReader", "CellsWriter",
-    "Frame", "FramePublisher", "Frames", "FrameSubscriber",
+    "Frames", "Frame", "FramePublisher", "FrameSubscriber", "Server", "Client",
 }  # fmt: skip
-FUNCTIONS = {"wait"}
+FUNCTIONS = {"wait", "current_call"}
 ERRORS = {
     "SlipringError", "TopicNotFound", "TopicExists", "TopicGone", "WrongLayout", "Corrupt", "Denied", "Busy",
     "Full", "TooLarge", "Timeout", "Closed", "PeerGone", "RemoteError", "TooManyReaders", "TooManyWriters",
-    "ForkedHandle", "BadArgument", "NoSpace", "SystemFault",
+    "ForkedHandle", "BadArgument", "NoSpace", "SystemFault", "UnknownMethod", "BadArguments",
 }  # fmt: skip
 
 
@@ -47,8 +47,8 @@ def test_the_error_tree_is_drawn_in_the_docstring_of_its_module():
 
 
 METHODS = {
-    "Bus": "create publisher subscriber join cells topics contents stats remove cursors drop_cursor doctor "
-    "close name root path",
+    "Bus": "create publisher subscriber join cells frames server client topics contents stats remove cursors "
+    "drop_cursor doctor close name root path",
     "Publisher": "send send_many loan wait_for_subscribers close sender topic closed",
     "Subscriber": "recv recv_many recv_batch recv_into view arecv seek commit stats close "
     "lost filtered received lag position topic closed attached",
@@ -56,6 +56,8 @@ METHODS = {
     "Cells": "writer reader stats depth dtype shape size name",
     "CellsWriter": "put slot close closed",
     "CellsReader": "snapshot latest wait received lost skipped position close closed",
+    "Server": "method start run serve close closed stats service",
+    "Client": "call acall stream astream within wait_for_server close closed stats timeout service",
     "Message": "body sender type seq time_ns topic",
 }
 
@@ -65,7 +67,7 @@ def test_each_class_has_its_documented_methods_with_a_docstring(name):
     for method in METHODS[name].split():
         value = getattr(getattr(slipring, name), method, None)
         if value is None:  # set on the instance: only its annotation can be checked here
-            assert method in {"name", "root", "path"}, f"{name}.{method} is missing"
+            assert method in {"name", "root", "path", "service"}, f"{name}.{method} is missing"
         else:
             assert value.__doc__ or not callable(value), f"{name}.{method} has no docstring"
 

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import initialize, invariant, precondition, rule, run_state_machine_as_test
 
 import slipring
+from conformance.backends import BACKENDS
 from support.machine import SENDERS, PublishingMachine, pick
 from support.model import COMMITTED, ReaderModel
 
@@ -200,7 +201,7 @@ class WholeApi(PublishingMachine):
     def reopen_the_bus(self):
         self._close_everything()
         self.bus.close()
-        self.bus = slipring.Bus(self.name, root=self.root)
+        self.bus = self.backend.open(self.name)
 
     @invariant()
     def held_messages_never_change(self):
@@ -220,8 +221,9 @@ class WholeApi(PublishingMachine):
 
 
 @pytest.mark.timeout(600)  # for shrinking, should it fail
-def test_the_whole_api_behaves_like_its_model(bus_root):
-    WholeApi.root = bus_root
+@pytest.mark.parametrize("name", ["shm", "stepped"])
+def test_the_whole_api_behaves_like_its_model(bus_root, name):
+    WholeApi.backend = BACKENDS[name](bus_root)
     run_state_machine_as_test(
         WholeApi,
         settings=settings(

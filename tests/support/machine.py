@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state machine of tests/properties: bus, topics and publishers. The test adds the subscribers."""
 
-import shutil
 from itertools import count
 
 import hypothesis.strategies as st
@@ -27,12 +26,12 @@ def body_of(size: int, stamp: int) -> bytes:
 
 
 class PublishingMachine(RuleBasedStateMachine):
-    root = None
+    backend = None  # of tests/conformance/backends.py
 
     def __init__(self) -> None:
         super().__init__()
         self.name = f"b{next(numbers)}"
-        self.bus = slipring.Bus(self.name, root=self.root)
+        self.bus = self.backend.open(self.name)
         self.topics = [TopicModel(*geometry) for geometry in GEOMETRIES]
         for topic in self.topics:
             self._make(topic)
@@ -44,7 +43,7 @@ class PublishingMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self._close_everything()
         self.bus.close()
-        shutil.rmtree(self.bus.path)
+        self.backend.forget(self.bus)
 
     def _make(self, topic: TopicModel) -> None:
         topic.__init__(topic.name, topic.capacity, topic.slots, topic.reliable)

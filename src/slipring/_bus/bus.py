@@ -9,11 +9,11 @@ import stat
 import time
 import weakref
 from collections.abc import Iterable
-from typing import Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
 
-from . import cells, doctor, frame_streams, kinds, settings
+from . import cells, doctor, frame_streams, kinds, settings, transports
 from .cells import Cells
 from .clock import Clock
 from .frames import Frames
@@ -22,6 +22,9 @@ from .native import _native
 from .publisher import Publisher
 from .subscriber import Subscriber
 
+if TYPE_CHECKING:
+    from .calls.client import Client
+    from .calls.server import Server
 
 def default_root() -> str:
     """$SLIPRING_ROOT, or a directory of the user's own in shared memory."""
@@ -93,6 +96,11 @@ class Bus:
     clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
     _member: type[Member] = Member
 
+    def __new__(
+        cls, name: str = "default", *, root: str | os.PathLike[str] | None = None, **of_subclasses: Any
+    ) -> Self:
+        return super().__new__(transports.chosen(cls, name, root))
+
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(name, str):
             raise TypeError(f"name must be str, not {type(name).__name__}")
@@ -106,6 +114,7 @@ class Bus:
         self.root = os.path.abspath(chosen)
         self.path = os.path.join(self.root, name)
         self._handles: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._services: weakref.WeakSet[Server | Client] = weakref.WeakSet()
         self._closed = False
         _check_directory(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
 
@@ -369,8 +378,28 @@ class Bus:
         arguments = (shape, dtype, buffers, streams, given)
         return Frames(self, self._topic(topic), lambda: _make_directory(self.root, self.path), *arguments)
 
+    # Calls
+
+    def server(self, service: str, **options: Any) -> Server:
+        """A server of methods: `server.method(function)`, then `server.start()`. Options: see `Server`."""
+        from .calls.server import Server
+
+        server = Server(self, service, **options)
+        self._services.add(server)
+        return server
+
+    def client(self, service: str, timeout: float | None = 5.0, **options: Any) -> Client:
+        """A client of a service: `client.call("method", …)`. Options: see `Client`."""
+        from .calls.client import Client
+
+        client = Client(self, service, timeout, **options)
+        self._services.add(client)
+        return client
+
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""
+        for service in list(self._services):
+            service.close()
         self._closed = True
         for handle in list(self._handles):
             handle.close()

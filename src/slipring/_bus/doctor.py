@@ -7,7 +7,8 @@ import re
 
 from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
 
-from .kinds import KINDS, Kind
+from .calls import leftovers
+from .kinds import KINDS, TOPIC, Kind
 
 Finding = dict[str, str]
 
@@ -25,6 +26,11 @@ def _dead_entries(path: str, kind: Kind, name: str) -> int:
 
 
 def _examine_whole(path: str, kind: Kind, name: str, repair: bool) -> list[Finding]:
+    if kind is TOPIC and leftovers.is_leftover(path, name):
+        if repair:
+            kind.remove(path, name)
+        action = "removed" if repair else "removed by the next client or server, or with repair"
+        return [_finding(name, "the reply topic of a dead client", action)]
     kind.verify(path, name)
     dead = _dead_entries(path, kind, name)
     if not dead:

@@ -78,6 +78,7 @@ def topic_settings(
     max_readers: int | None = None,
     max_writers: int | None = None,
     max_cursors: int | None = None,
+    must_exist: bool = False,
 ) -> dict[str, int]:
     """Only what was given: the rest is the core's default, or whatever an existing topic has."""
     given: dict[str, int] = {}
@@ -97,6 +98,8 @@ def topic_settings(
         given["writers"] = choice("writers", writers, ("many", "one"))
     if mode is not None:
         given["mode"] = file_mode(mode)
+    if must_exist:
+        given["must_exist"] = 1
     return given
 
 

@@ -142,7 +142,8 @@ typedef struct Subscriber {
     struct handle handle;
 } Subscriber;
 
-extern PyTypeObject *message_type, *publisher_type, *subscriber_type, *region_type, *view_type, *loan_type, *bell_type;
+extern PyTypeObject *message_type, *publisher_type, *subscriber_type, *region_type, *view_type, *loan_type, *bell_type,
+    *looker_type;
 
 bool message_type_ready(PyObject *module);
 bool publisher_type_ready(PyObject *module);
@@ -154,6 +155,7 @@ bool bell_type_ready(PyObject *module);
 bool cells_types_ready(PyObject *module);
 bool frame_writer_type_ready(PyObject *module);
 bool frame_reader_type_ready(PyObject *module);
+bool looker_type_ready(PyObject *module);
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
 
 /* Steals body; borrows the rest. */
@@ -170,6 +172,7 @@ bool publisher_enter(Publisher *self);
 void publisher_leave(Publisher *self);
 void publisher_unpin(Publisher *self); /* leave, when the handle is not locked */
 int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out);
+PyObject *publisher_send_noted(PyObject *self, PyObject *args);
 PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 bool subscriber_enter(Subscriber *self);

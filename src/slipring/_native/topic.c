@@ -17,12 +17,12 @@ static bool number_item(PyObject *dict, const char *name, uint64_t most, uint64_
 
 bool settings_parse(PyObject *dict, slipring_settings *out) {
     uint64_t capacity = 0, slots = 0, delivery = UINT32_MAX, writers = UINT32_MAX, readers = 0, many = 0, cursors = 0, mode = 0,
-             content = 0;
+             content = 0, must_exist = 0;
     if (!number_item(dict, "capacity", UINT64_MAX, &capacity) || !number_item(dict, "slots", UINT64_MAX, &slots) ||
         !number_item(dict, "delivery", 1, &delivery) || !number_item(dict, "writers", 1, &writers) ||
         !number_item(dict, "max_readers", UINT32_MAX, &readers) || !number_item(dict, "max_writers", UINT32_MAX, &many) ||
         !number_item(dict, "max_cursors", UINT32_MAX, &cursors) || !number_item(dict, "mode", UINT32_MAX, &mode) ||
-        !number_item(dict, "content", 1, &content))
+        !number_item(dict, "content", 1, &content) || !number_item(dict, "must_exist", 1, &must_exist))
         return false;
     *out = (slipring_settings){.capacity = capacity,
                                .slots = slots,
@@ -32,7 +32,8 @@ bool settings_parse(PyObject *dict, slipring_settings *out) {
                                .max_writers = (uint32_t)many,
                                .max_cursors = (uint32_t)cursors,
                                .mode = (uint32_t)mode,
-                               .content = (int)content};
+                               .content = (int)content,
+                               .must_exist = must_exist != 0};
     return true;
 }
 

@@ -14,7 +14,7 @@ from slipring.cli import endings
 from slipring.cli.failures import describe
 from slipring.cli.options import Target
 
-VERBS = ("ls", "info", "pub", "sub", "hz", "top", "frames", "rm", "doctor")
+VERBS = ("ls", "info", "pub", "sub", "hz", "top", "frames", "call", "serve-echo", "bridge", "rm", "doctor")
 
 
 class Verbs(click.Group):
@@ -26,7 +26,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"slipring.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"slipring.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

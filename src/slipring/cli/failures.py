@@ -20,6 +20,9 @@ _FIXES: dict[type[slipring.SlipringError], str] = {
     slipring.TooLarge: "make the topic with a larger --capacity",
     slipring.TooManyReaders: "read with --lossy, or end another reader; `slipring info TOPIC` shows them",
     slipring.TooManyWriters: "end another publisher; `slipring info TOPIC` shows them",
+    slipring.BadArguments: "arguments are JSON; NAME=JSON is a named one",
+    slipring.Timeout: "wait longer with --timeout",
+    slipring.PeerGone: "start the server, or wait for it with --wait",
     slipring.NoSpace: "free some with `slipring rm`, or choose another --root; `df -h` shows what is left",
 }
 

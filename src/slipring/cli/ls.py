@@ -66,7 +66,7 @@ def _put(found: Survey) -> None:
 
 def _report(found: Survey) -> int:
     for topic, problem in found.problems.items():
-        endings.complain(f"error: {topic!r}: {problem} (`slipring doctor` checks everything)")
+        endings.complain(f"error: topic {topic!r}: {problem} (`slipring doctor` checks every topic)")
     return 1 if found.problems else 0
 
 

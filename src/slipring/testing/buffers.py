@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from slipring.errors import BadArgument
 
@@ -43,17 +43,21 @@ def body_list(bodies: Iterable[Buffer]) -> tuple[Buffer, ...]:
     return tuple(bodies)
 
 
-def text_argument(argument: str, text: str) -> str:
+def text_bytes(argument: str, text: str) -> int:
+    """The size of a text, which has to be one."""
     if not isinstance(text, str):
         raise TypeError(f"{argument} must be str, not {type(text).__name__}")
     try:
-        size = len(text.encode())
+        return len(text.encode())
     except UnicodeEncodeError:
         hint = "it has lone surrogates"
         raise BadArgument(f"{argument} cannot be encoded as UTF-8: {hint}", argument=argument) from None
+
+
+def check_length(argument: str, text: str) -> None:
+    size = text_bytes(argument, text)
     if size > _MAX_TEXT:
         raise BadArgument(f"{argument} has {size} bytes, at most {_MAX_TEXT}", argument=argument)
-    return text
 
 
 def size_number(size: SupportsIndex) -> int:
@@ -96,14 +100,3 @@ def lend(content: bytes | int, ended: Callable[[], None]) -> Region:
     region = Region(content)
     region.ended = ended
     return region
-
-
-__all__: list[Any] = [
-    "Region",
-    "body_bytes",
-    "body_list",
-    "count_number",
-    "lend",
-    "size_number",
-    "text_argument",
-]

@@ -14,6 +14,7 @@ from slipring.errors import BadArgument, Closed, TopicExists
 
 from . import faults
 from .clock import START_NS
+from .cursors import check_name as check_cursor
 from .geometry import Geometry
 from .handle import Handle
 from .member import SteppedMember
@@ -94,6 +95,7 @@ class SteppedBus(Bus):
         return self._world.topic(topic).tables()
 
     def _drop_cursor(self, topic: str, name: str) -> None:
+        check_cursor(name)
         self._world.topic(topic).cursors.drop(name)
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:

@@ -13,6 +13,12 @@ from .reader import Reader
 _MAX_NAME = 63
 
 
+def check_name(name: str) -> None:
+    if len(name) > _MAX_NAME:
+        text = f"a cursor's name has at most {_MAX_NAME} characters, not {len(name)}"
+        raise BadArgument(text, argument="cursor")
+
+
 @dataclass(slots=True)
 class Cursor:
     position: int
@@ -49,9 +55,7 @@ class Cursors:
 
     def find(self, name: str) -> Cursor | None:
         """One that a subscriber may attach to; None if it has to be made."""
-        if len(name) > _MAX_NAME:
-            text = f"a cursor's name has at most {_MAX_NAME} characters, not {len(name)}"
-            raise BadArgument(text, argument="cursor")
+        check_name(name)
         cursor = self.by_name.get(name)
         if cursor is None and len(self.by_name) >= self._most:
             text = f"the topic has its max_cursors={self._most} cursors: drop one, or create it with more"

@@ -12,7 +12,7 @@ from weakref import ref
 
 from slipring.errors import Closed
 
-from .buffers import Region, lend, text_argument
+from .buffers import Region, lend, text_bytes
 
 if TYPE_CHECKING:
     from .publisher import SteppedPublisher
@@ -38,7 +38,7 @@ class SteppedLoan:
             raise RuntimeError("a loan is used once: ask for another")
         publisher = self._publisher
         publisher._check_life()
-        text_argument("type", self._type)
+        text_bytes("type", self._type)
         wait_s = publisher._patience(self._timeout)
         seq = publisher._claim(self._size, self._type, publisher.sender, wait_s)
         owner = ref(publisher)

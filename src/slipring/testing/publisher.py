@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, SupportsIndex
 from slipring._bus.settings import timeout_s
 from slipring.errors import BadArgument, Full, TooLarge
 
-from .buffers import body_bytes, body_list, size_number, text_argument
+from .buffers import body_bytes, body_list, check_length, size_number, text_bytes
 from .handle import Handle
 from .loan import SteppedLoan
 from .ring import Entry, reserved_bytes
@@ -30,7 +30,8 @@ class SteppedPublisher(Handle):
 
     def __init__(self, world: World, topic: Topic, sender: str) -> None:
         self.topic = topic.name
-        self.sender = text_argument("sender", sender)
+        self.sender = sender
+        check_length("sender", sender)
         super().__init__(world)
         self._topic = topic
         self._since = topic.ring.tail
@@ -40,7 +41,7 @@ class SteppedPublisher(Handle):
     def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
         """Send one message; its sequence."""
         self._check_life()
-        text_argument("type", type)
+        text_bytes("type", type)
         wait_s = self._patience(timeout)
         content = body_bytes(body)
         return self._send(content, type, self.sender, None, wait_s)
@@ -51,10 +52,10 @@ class SteppedPublisher(Handle):
         """Send many; the last one's sequence."""
         given = body_list(bodies)
         self._check_life()
-        text_argument("type", type)
+        text_bytes("type", type)
         wait_s = self._patience(timeout)
         contents = [body_bytes(body) for body in given]
-        self._topic.check()
+        self._check_topic(type)
         for content in contents:
             self._reserve(len(content), type, self.sender)
         deadline_ns = self._world.clock.deadline_ns(wait_s)
@@ -91,8 +92,8 @@ class SteppedPublisher(Handle):
     ) -> int:
         """Pass on another's message."""
         self._check_life()
-        text_argument("type", type)
-        text_argument("sender", sender)
+        text_bytes("type", type)
+        check_length("sender", sender)
         return self._send(body_bytes(body), type, sender, time_ns, self._patience(timeout))
 
     # Claim, commit, abort
@@ -101,6 +102,10 @@ class SteppedPublisher(Handle):
         if timeout is BY_DELIVERY:
             return None if self._topic.reliable else 0
         return timeout_s(timeout)
+
+    def _check_topic(self, type: str) -> None:
+        self._topic.check()
+        check_length("type", type)
 
     def _reserve(self, size: int, type: str, sender: str) -> int:
         reserved = reserved_bytes(size, type, sender)
@@ -119,7 +124,7 @@ class SteppedPublisher(Handle):
         return self._topic.ring.has_room(self._reserve(size, type, self.sender), self._hold)
 
     def _claim(self, size: int, type: str, sender: str, wait_s: float | None) -> int:
-        self._topic.check()
+        self._check_topic(type)
         entry = Entry(self._number, type, sender, self._reserve(size, type, sender))
         seq = self._topic.ring.claim(entry, self._hold)
         if seq is None and wait_s != 0:

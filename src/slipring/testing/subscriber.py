@@ -190,7 +190,7 @@ class SteppedSubscriber(Account, Handle):
         cursor = self._topic.cursors.of(reader)
         if cursor is not None and reader.reliable:
             reader.position = max(reader.position, cursor.position)
-        self._world.changed()
+        self._world.settled(self._topic)
 
     def commit(self, seq: SupportsIndex | None = None, /) -> None:
         """Move the cursor to seq, or past everything received."""

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What arguments and values look like on the way: msgpack, plain bytes, or a codec of one's own.
+
+A codec is any object with these five members. Decoding gets bytes that anybody may have written; whatever it
+raises becomes a typed error. Nothing here can run code that came with a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from slipring.errors import BadArgument
+
+
+class Codec(Protocol):
+    """Turns arguments and values into bytes and back."""
+
+    name: str
+
+    def encode_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes: ...
+    def decode_arguments(self, data: memoryview) -> tuple[Sequence[Any], Mapping[str, Any]]: ...
+    def encode_value(self, value: Any) -> bytes | memoryview: ...
+    def decode_value(self, data: memoryview) -> Any: ...
+
+
+class Msgpack:
+    """The default: numbers, text, bytes, lists, dicts, None, dates, and what else msgspec knows."""
+
+    name = "msgpack"
+
+    def __init__(self) -> None:
+        try:
+            import msgspec
+        except ImportError as error:
+            raise ImportError(
+                'codec="msgpack" needs msgspec: pip install "slipring[calls]", or use codec="raw"'
+            ) from error
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder().decode
+        self._decode_arguments = msgspec.msgpack.Decoder(tuple[list[Any], dict[str, Any]]).decode
+
+    def encode_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        return self._encode((args, kwargs))
+
+    def decode_arguments(self, data: memoryview) -> tuple[list[Any], dict[str, Any]]:
+        return self._decode_arguments(data)
+
+    def encode_value(self, value: Any) -> bytes:
+        return self._encode(value)
+
+    def decode_value(self, data: memoryview) -> Any:
+        return self._decode(data)
+
+
+class Raw:
+    """One's own schema: a method takes bytes and returns bytes (any buffer), and both arrive as they are."""
+
+    name = "raw"
+
+    def encode_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        if len(args) > 1 or kwargs:
+            raise TypeError('codec="raw" takes one argument, a bytes-like object')
+        return self.encode_value(args[0]) if args else b""
+
+    def decode_arguments(self, data: memoryview) -> tuple[tuple[bytes], dict[str, Any]]:
+        return (bytes(data),), {}
+
+    def encode_value(self, value: Any) -> bytes:
+        if isinstance(value, bytes):
+            return value
+        if isinstance(value, str):
+            raise TypeError('codec="raw" carries bytes, not str: encode it')
+        try:
+            return bytes(memoryview(value))
+        except TypeError:
+            raise TypeError(f'codec="raw" carries bytes, not {type(value).__name__}') from None
+
+    def decode_value(self, data: memoryview) -> bytes:
+        return bytes(data)
+
+
+_BUILT_IN: dict[str, Callable[[], Codec]] = {"msgpack": Msgpack, "raw": Raw}
+_MEMBERS = ("encode_arguments", "decode_arguments", "encode_value", "decode_value")
+
+
+def find(codec: str | Codec) -> Codec:
+    """A codec by its name, or one's own."""
+    if isinstance(codec, str):
+        if codec not in _BUILT_IN:
+            raise BadArgument(f'codec={codec!r} must be "msgpack", "raw" or a codec object', argument="codec")
+        return _BUILT_IN[codec]()
+    missing = [name for name in _MEMBERS if not callable(getattr(codec, name, None))]
+    name = getattr(codec, "name", None)
+    if missing or not isinstance(name, str):
+        raise TypeError(f"codec must be a name or have name, {', '.join(_MEMBERS)}")
+    if not name or len(name.encode()) > 255:
+        raise BadArgument("the codec's name must have 1 to 255 bytes", argument="codec")
+    return codec

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests in: each message of `<service>.calls` becomes a job, a cancellation or credit; what is none of
+these is counted and dropped. Also looks after the clients: what was kept for them, and whether they live.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slipring.errors import Closed, SlipringError
+
+from ..native import _native
+from . import decoding, encoding, leftovers, names
+from .callers import MAX_STREAMS, Caller
+from .job import Job
+from .messages import Call, Cancel, Credit, Error, Reason
+
+if TYPE_CHECKING:
+    from ..bus import Bus
+    from ..subscriber import Message, Subscriber
+
+_COUNTERS = ("calls", "errors", "expired", "cancelled", "refused", "malformed", "failures")
+SPIN_US = 50.0
+MAX_TRAIL = 16
+_LOOK_EVERY_S = 1.0  # whether clients live
+_FIRST_RETRY_S = 0.002  # of what was kept for them …
+_LAST_RETRY_S = 0.05  # … ever more rarely while nothing moves
+_TURNS = 64  # messages between two looks around, when there is always one
+
+
+class Desk:
+    def __init__(
+        self,
+        bus: Bus,
+        service: str,
+        instance: int,
+        open_requests: Callable[[], Subscriber],
+    ) -> None:
+        self._bus, self._service, self._instance = bus, service, instance
+        self._open = open_requests
+        self._requests = open_requests()
+        self.counters = dict.fromkeys(_COUNTERS, 0)
+        self._bell = _native.Bell()
+        self._lock = threading.Lock()
+        self._unsent: set[Caller] = set()
+        self._resting: list[Job] = []  # streams without room
+        self._looked = time.monotonic()
+        self._turns = 0
+        self._patience = _FIRST_RETRY_S
+        self._tried = 0.0
+        self._sent = 0
+        self.callers: dict[str, Caller] = {}
+        self.admit: Callable[[Job], bool] = lambda job: False  # True: run it now
+        self.resume: Callable[[Job], None] = lambda job: None
+        self.has_work: Callable[[], bool] = lambda: False
+
+    def ring(self) -> None:
+        self._bell.ring()
+
+    def pressed(self) -> bool:
+        """Whether more requests wait."""
+        try:
+            return self._requests._ready()
+        except SlipringError:
+            return False
+
+    # For the leader
+
+    def receive(self) -> Job | None:
+        """Wait for one message; a job if it is to be run here and now."""
+        try:
+            message = self._requests.recv(0)
+            if message is None:
+                message = self._wait()
+        except Closed:
+            return None
+        except SlipringError:
+            self._open_anew()
+            return None
+        self._turns += 1
+        if message is None or self._turns % _TURNS == 0:
+            self._look_around()
+        return None if message is None else self.accept(message)
+
+    def _open_anew(self) -> None:
+        """The topic was removed or damaged under us."""
+        self.counters["failures"] += 1
+        time.sleep(_FIRST_RETRY_S)
+        with contextlib.suppress(SlipringError):
+            requests = self._open()
+            self._requests.close()
+            self._requests = requests
+
+    def _wait(self) -> Message | None:
+        rings = self._bell.rings()
+        if self.has_work():
+            return None
+        timeout = self._patience if self._unsent or self._resting else _LOOK_EVERY_S
+        _native.wait((self._requests,), self._bell, rings, timeout, SPIN_US)
+        return self._requests.recv(0)
+
+    def _look_around(self) -> None:
+        now = time.monotonic()
+        if (self._unsent or self._resting) and now - self._tried >= self._patience:
+            self._retry(now)
+        if now - self._looked > _LOOK_EVERY_S:
+            self.look_after_callers()
+
+    def accept(self, message: Message) -> Job | None:
+        caller = self.callers.get(message.sender) or self._meet(message.sender)
+        if caller is None:
+            self.counters["malformed"] += 1
+            return None
+        try:
+            req_id, payload = decoding.decode(message.body)  # type: ignore[arg-type]
+        except decoding.Malformed:
+            self.counters["malformed"] += 1
+            return None
+        if type(payload) is Call:
+            return self._take(caller, req_id, payload)
+        job = caller.open.get(req_id)
+        if isinstance(payload, Cancel):
+            if job is not None:
+                self.cancel(job)
+        elif isinstance(payload, Credit):
+            if job is not None and job.streaming is not None and job.streaming.grant(payload.messages):
+                self.resume(job)
+        else:
+            self.counters["malformed"] += 1
+        return None
+
+    def _take(self, caller: Caller, req_id: int, call: Call) -> Job | None:
+        job = Job(caller, req_id, call, self._instance)
+        if call.server != self._instance:
+            self.refuse(job, Reason.GONE)
+            return None
+        if job.late:
+            self.counters["expired"] += 1
+            return None
+        if req_id in caller.open:
+            self.counters["malformed"] += 1
+            return None
+        if len(call.trail) > MAX_TRAIL:
+            self.refuse(job, Reason.FULL, f"calls are nested deeper than {MAX_TRAIL} servers")
+            return None
+        if call.window and sum(open_job.window > 0 for open_job in caller.open.values()) >= MAX_STREAMS:
+            self.refuse(job, Reason.FULL, f"this client has {MAX_STREAMS} streams open")
+            return None
+        caller.open[req_id] = job
+        return job if self.admit(job) else None
+
+    def refuse(self, job: Job, reason: Reason, message: str = "") -> None:
+        """An error instead of an answer."""
+        if not job.caller.finish(job, encoding.error(job.req_id, Error(reason, "", message))):
+            self.keep(job.caller)
+
+    def cancel(self, job: Job) -> None:
+        self.counters["cancelled"] += 1
+        job.cancel()
+        if job.streaming is not None and job.streaming.grant(0):
+            self.resume(job)  # it rested; now it ends
+
+    # Clients
+
+    def _meet(self, client: str) -> Caller | None:
+        if not names.CLIENT_ID.fullmatch(client):
+            return None
+        try:
+            caller = Caller(self._bus, self._service, client)
+        except SlipringError:
+            return None  # it has no reply topic, or not for us
+        if not caller.lives():
+            caller.close()
+            leftovers.remove_all(self._bus.path, self._service)
+            return None
+        self.callers[client] = caller
+        return caller
+
+    def look_after_callers(self) -> None:
+        self._looked = time.monotonic()
+        dead = [caller for caller in self.callers.values() if not caller.lives()]
+        for caller in dead:
+            caller.gone = True
+            del self.callers[caller.client]
+            for job in list(caller.open.values()):
+                self.cancel(job)
+            caller.close()
+        if dead:
+            leftovers.remove_all(self._bus.path, self._service)
+
+    # What finds no room
+
+    def keep(self, caller: Caller) -> None:
+        """Something was kept for this client: try again soon."""
+        with self._lock:
+            first = not self._unsent and not self._resting
+            self._unsent.add(caller)
+        if first:
+            self._bell.ring()  # whoever waits has less patience now
+
+    def rest(self, job: Job) -> None:
+        """A stream whose client has no room: run it again soon."""
+        with self._lock:
+            first = not self._unsent and not self._resting
+            self._resting.append(job)
+        if first:
+            self._bell.ring()
+
+    def _retry(self, now: float) -> None:
+        sent = sum(caller.sent for caller in self.callers.values())
+        moved, self._sent, self._tried = sent != self._sent, sent, now
+        self._patience = _FIRST_RETRY_S if moved else min(2 * self._patience, _LAST_RETRY_S)
+        with self._lock:
+            unsent, resting = list(self._unsent), self._resting
+            self._resting = []
+        for caller in unsent:
+            if caller.retry():
+                with self._lock:
+                    if not caller.kept:
+                        self._unsent.discard(caller)
+        for job in resting:
+            self.resume(job)
+
+    def refuse_all(self, most: int) -> None:
+        """What has no answer, and what is still in the ring."""
+        for caller in list(self.callers.values()):
+            for job in list(caller.open.values()):
+                self.refuse(job, Reason.GONE)
+                job.cancel()
+        try:
+            for _ in range(most):
+                message = self._requests.recv(0)
+                if message is None:
+                    return
+                self.accept(message)
+        except SlipringError:
+            pass
+
+    def stats(self) -> dict[str, Any]:
+        callers = list(self.callers.values())
+        return {
+            **self.counters,
+            "clients": len(callers),
+            "open": sum(len(caller.open) for caller in callers),
+            "kept": sum(caller.kept for caller in callers),
+            "dropped": sum(caller.dropped for caller in callers),
+        }
+
+    def close(self) -> None:
+        for caller in list(self.callers.values()):
+            caller.close()
+        self.callers.clear()
+        self._requests.close()

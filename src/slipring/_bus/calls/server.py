@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Server: offers methods under a service's name."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+
+from slipring.errors import BadArgument, Closed, SlipringError, TopicExists
+
+from .. import settings
+from . import codecs, leftovers, names
+from .decoding import LONGEST_METHOD
+from .desk import Desk
+from .handling import Method
+from .seat import Seat
+from .work import Limits, Work
+
+if TYPE_CHECKING:
+    from ..bus import Bus
+    from ..subscriber import Subscriber
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Server:
+    """Made by `Bus.server`, which takes the service's seat: Busy while another server lives."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        service: str,
+        *,
+        workers: int = 1,
+        codec: str | codecs.Codec = "msgpack",
+        backlog: int = 1024,
+        tasks: int = 1000,
+        capacity: int | str = "4MiB",
+        max_clients: int = 256,
+        mode: int | None = None,
+    ) -> None:
+        self.service = names.check_service(service)
+        bus._topic(names.calls_topic(service))
+        self._bus = bus
+        self._codec = codecs.find(codec)
+        limits = Limits(*map(settings.positive, Limits._fields, (workers, backlog, tasks)))
+        self._lock = threading.Lock()
+        self._ended = threading.Event()  # no more calls are taken
+        self._left = threading.Event()  # nothing is left behind
+        self._started = False
+        topic = {
+            "capacity": settings.size_bytes("capacity", capacity), "slots": 4096, "delivery": "reliable",
+            "writers": "many", "max_writers": settings.positive("max_clients", max_clients),
+            "max_readers": 16, "max_cursors": 1, **({} if mode is None else {"mode": mode}),
+        }  # fmt: skip
+        self._seat = Seat(bus, service, mode)
+        try:
+            leftovers.remove_all(bus.path, service)
+            self._desk = Desk(bus, service, self._seat.instance, lambda: self._open(topic))
+        except BaseException:
+            self._seat.leave()
+            raise
+        self._work = Work(service, self._desk, self._codec, limits)
+
+    def _open(self, topic: dict[str, Any]) -> Subscriber:
+        name = names.calls_topic(self.service)
+        try:
+            self._bus.create(name, **topic)
+        except TopicExists:
+            self._bus.remove(name, missing_ok=True)  # of a server with other settings, which is gone
+            self._bus.create(name, **topic)
+        return self._bus.subscriber(name, start="new")
+
+    # Methods
+
+    @overload
+    def method(self, function: Function, *, name: str | None = None) -> Function: ...
+    @overload
+    def method(self, function: None = None, *, name: str | None = None) -> Callable[[Function], Function]: ...
+    def method(self, function: Any = None, *, name: str | None = None) -> Any:
+        """Offer a function, under its own name or another: a call or a decorator. It may be plain or async,
+        and a generator of either kind answers in parts."""
+        if function is None:
+            return lambda decorated: self.method(decorated, name=name)
+        if not callable(function):
+            raise TypeError(f"method takes a function, not {type(function).__name__}")
+        chosen = name if name is not None else getattr(function, "__name__", None)
+        if not isinstance(chosen, str):
+            raise TypeError("name must be str")
+        if not 0 < len(chosen.encode()) <= LONGEST_METHOD:
+            raise BadArgument(f"name must have 1 to {LONGEST_METHOD} bytes", argument="name")
+        if chosen in self._work.methods:
+            raise BadArgument(f"there is a method '{chosen}' already: give another name", argument="name")
+        self._work.methods[chosen] = Method.of(function)
+        return function
+
+    # Life
+
+    def start(self) -> Self:
+        """Answer calls in threads of its own."""
+        with self._lock:
+            if self.closed:
+                raise Closed("this server is closed")
+            if not self._started:
+                self._started = True
+                self._work.crew.start()
+                self._seat.announce(self._codec.name)
+        return self
+
+    def run(self) -> None:
+        """Answer calls until closed, or until Ctrl-C."""
+        try:
+            self.start()
+            self._ended.wait()
+        finally:
+            self.close()
+
+    async def serve(self) -> None:
+        """Answer calls until closed or cancelled, with async methods on this event loop."""
+        import asyncio  # slow to import, and most programs do without
+
+        self._work.looping().use(asyncio.get_running_loop())
+        try:
+            self.start()
+            while not self._ended.is_set():
+                await asyncio.sleep(0.02)
+        finally:
+            self.close()
+
+    def close(self, grace: float = 0.0) -> None:
+        """Stop. Methods that run have `grace` seconds to end; whoever still waits then gets PeerGone."""
+        seconds = settings.timeout_s(grace) or 0.0
+        with self._lock:
+            first = not self._ended.is_set()
+            self._ended.set()
+        if not first:
+            self._left.wait()  # another thread closes it
+            return
+        try:
+            self._work.crew.stop(seconds)
+            self._leave()
+        finally:
+            self._left.set()
+
+    def _leave(self) -> None:
+        self._work.end()
+        with contextlib.suppress(SlipringError):  # else the next server takes it as it is
+            self._bus.remove(names.calls_topic(self.service), missing_ok=True)
+        self._seat.leave()
+
+    @property
+    def closed(self) -> bool:
+        return self._ended.is_set()
+
+    def stats(self) -> dict[str, Any]:
+        """Counters since the start, and what is going on."""
+        return {"service": self.service, **self._desk.stats(), **self._work.stats()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "started" if self._started else "not started"
+        return f"<Server {self.service!r} {state}, {len(self._work.methods)} methods>"
+
+
+Server.__module__ = "slipring"

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses of bridges: zmq+tcp://host:port/bus?key=FILE&server_key=FILE&insecure=1&connect_timeout=SECONDS
+
+What is not in the address comes from the environment: SLIPRING_KEY and SLIPRING_SERVER_KEY name the key
+files.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+from slipring.errors import BadArgument
+
+SCHEME = "zmq+tcp"
+CONNECT_TIMEOUT_S = 5.0
+_OPTIONS = ("key", "server_key", "insecure", "connect_timeout")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a bridge is, which bus it exports, and how to be let in."""
+
+    host: str
+    port: int
+    bus: str
+    key: str | None = None
+    server_key: str | None = None
+    insecure: bool = False
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
+
+    @property
+    def endpoint(self) -> str:
+        return f"tcp://{self.host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{SCHEME}://{self.host}:{self.port}/{self.bus}"
+
+
+def _bad(text: str, why: str) -> BadArgument:
+    example = f"{SCHEME}://host:5555/robot"
+    return BadArgument(f"{text!r} is no address of a bridge: {why}; write {example}", argument="name")
+
+
+def split_endpoint(text: str) -> tuple[str, int, str, str]:
+    """(host, port, path, query) of an address, of a server's or of a client's kind."""
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise _bad(text, str(error)) from None
+    if parts.scheme not in (SCHEME, "tcp"):
+        raise _bad(text, f"it has to begin with {SCHEME}://")
+    if not host or parts.username is not None or parts.fragment:
+        raise _bad(text, "it has to name a host and nothing else")
+    if port is None:
+        raise _bad(text, "the port is missing")
+    return f"[{host}]" if ":" in host else host, port, parts.path.strip("/"), parts.query
+
+
+def parse(text: str) -> Address:
+    """A client's address, checked: without keys it means this host, or says insecure=1."""
+    host, port, bus, query = split_endpoint(text)
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    unknown = sorted(set(options) - set(_OPTIONS))
+    if unknown:
+        raise _bad(text, f"unknown option {unknown[0]!r}")
+    if not bus:
+        raise _bad(text, "the bus is missing")
+    address = Address(
+        host,
+        port,
+        bus,
+        options.get("key") or os.environ.get("SLIPRING_KEY"),
+        options.get("server_key") or os.environ.get("SLIPRING_SERVER_KEY"),
+        options.get("insecure", "0") == "1",
+        _seconds(text, options.get("connect_timeout", str(CONNECT_TIMEOUT_S))),
+    )
+    if bool(address.key) != bool(address.server_key):
+        missing = "server_key" if address.key else "key"
+        raise BadArgument(f"{missing}= is missing: keys come as key= and server_key=", argument=missing)
+    check_insecure(address.host, bool(address.key), address.insecure)
+    return address
+
+
+def _seconds(text: str, value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        raise _bad(text, f"connect_timeout={value} is no number") from None
+    if not 0 < seconds < 1e6:
+        raise _bad(text, f"connect_timeout={value} is not above zero")
+    return seconds
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this host can be meant. Names other than localhost may mean anything."""
+    if host == "localhost":
+        return True
+    try:
+        found = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    inside = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (inside or found).is_loopback
+
+
+def check_insecure(host: str, has_keys: bool, insecure: bool) -> None:
+    if has_keys or insecure or is_loopback(host):
+        return
+    raise BadArgument(
+        f"{host} is reached through a network and there are no keys: everybody there could read and write; "
+        "give key files (`slipring bridge keys` makes them), or insecure to accept that",
+        argument="insecure",
+    )

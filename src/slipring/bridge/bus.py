@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RemoteBus: a bus of another host, with the same face. Made by `slipring.Bus("zmq+tcp://host:port/bus")`."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, cast
+
+from slipring._bus import settings
+from slipring._bus.bus import Bus, default_root
+from slipring._bus.publisher import Publisher
+from slipring._bus.subscriber import Subscriber
+from slipring.errors import BadArgument, Closed
+
+from . import address as addresses
+from .link import Link
+from .outlet import Window
+from .publisher import RemotePublisher
+from .subscriber import RemoteSubscriber
+
+
+def _address(name: str, root: str | os.PathLike[str] | None) -> addresses.Address:
+    """The address in the name, or the root's with the name behind it."""
+    if "://" in name:
+        return addresses.parse(name)
+    base, mark, query = (default_root() if root is None else os.fspath(root)).partition("?")
+    return addresses.parse(f"{base.rstrip('/')}/{name}{mark}{query}")
+
+
+def _start(start: str | SupportsIndex) -> str | int:
+    place, seq = settings.start_place(start)
+    return seq if place == settings.START_SEQ else cast(str, start)
+
+
+class RemoteBus(Bus):
+    """A set of topics on another host."""
+
+    def __init__(self, name: str, *, root: str | os.PathLike[str] | None = None) -> None:
+        self._address = _address(name, root)
+        self.name = self._address.bus
+        self.root = f"{addresses.SCHEME}://{self._address.host}:{self._address.port}"
+        self.path = str(self._address)
+        self._check_text("name", self.name)
+        self._remote_handles: weakref.WeakSet[RemotePublisher | RemoteSubscriber] = weakref.WeakSet()
+        self._closed = False
+        self._link = Link(self._address)
+        self._end = weakref.finalize(self, self._link.close)
+        self._link.open()
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection now."""
+        return self._link.connected
+
+    @property
+    def identity(self) -> str:
+        """Of the bus itself, whoever exports it."""
+        return str(self._link.welcome.get("identity", ""))
+
+    def _topic(self, topic: str) -> str:
+        name = super()._topic(topic)
+        self._link.check()
+        return name
+
+    # Topics
+
+    def create(
+        self,
+        topic: str,
+        capacity: int | str | None = None,
+        slots: int | None = None,
+        delivery: str | None = None,
+        writers: str | None = None,
+        mode: int | None = None,
+        exist_ok: bool = True,
+        *,
+        max_readers: int | None = None,
+        max_writers: int | None = None,
+        max_cursors: int | None = None,
+    ) -> None:
+        given = {
+            "capacity": capacity,
+            "slots": slots,
+            "delivery": delivery,
+            "writers": writers,
+            "mode": mode,
+            "max_readers": max_readers,
+            "max_writers": max_writers,
+            "max_cursors": max_cursors,
+        }
+        checked = _checked_settings(given)
+        self._link.request(
+            "create", again=exist_ok, topic=self._topic(topic), settings=checked, exist_ok=bool(exist_ok)
+        )
+
+    def remove(self, topic: str, missing_ok: bool = False) -> None:
+        self._link.request("remove", again=missing_ok, topic=self._topic(topic), missing_ok=bool(missing_ok))
+
+    def topics(self) -> list[str]:
+        if self._closed:
+            raise Closed("this bus is closed")
+        return [str(name) for name in self._link.request("topics")]
+
+    def stats(self, topic: str) -> dict[str, Any]:
+        facts: dict[str, Any] = self._link.request("stats", topic=self._topic(topic))
+        return facts
+
+    def drop_cursor(self, topic: str, name: str) -> None:
+        self._check_text("cursor", name)
+        self._link.request("drop_cursor", again=False, topic=self._topic(topic), cursor=name)
+
+    def doctor(self, repair: bool = False) -> list[dict[str, str]]:
+        if self._closed:
+            raise Closed("this bus is closed")
+        findings: list[dict[str, str]] = self._link.request("doctor", repair=bool(repair))
+        return findings
+
+    def origins(self, topic: str) -> list[dict[str, Any]]:
+        """What is passed on into a topic."""
+        found: list[dict[str, Any]] = self._link.request("origins", topic=self._topic(topic))
+        return found
+
+    # Handles
+
+    def publisher(
+        self, topic: str, sender: str = "", *, exist_ok: bool = True, **topic_settings: Any
+    ) -> Publisher:
+        if not isinstance(sender, str):
+            raise TypeError(f"sender must be str, not {type(sender).__name__}")
+        given = _checked_settings(topic_settings)
+        self._topic(topic)
+        if not exist_ok:
+            self.create(topic, exist_ok=False, **given)
+        publisher = RemotePublisher(self, topic, sender, given)
+        self._remote_handles.add(publisher)
+        return cast(Publisher, publisher)  # not one by birth, but with all its methods
+
+    def _subscribe(
+        self,
+        topic: str,
+        start: str | SupportsIndex,
+        lossy: bool | None,
+        cursor: str | None,
+        conflate: bool,
+        types: Iterable[str] | None,
+        ignore_types: Iterable[str],
+        ignore_senders: Iterable[str],
+        expires: float | None,
+        own: tuple[int, int] | None,
+    ) -> Subscriber:
+        if cursor is not None:
+            if not isinstance(cursor, str):
+                raise TypeError(f"cursor must be str, not {type(cursor).__name__}")
+            self._check_text("cursor", cursor)
+        elif expires is not None:
+            raise BadArgument("expires belongs to a cursor: give cursor= too", argument="expires")
+        settings.expiry_ns(expires)
+        window = Window()
+        opening = {
+            "start": _start(start),
+            "lossy": None if lossy is None else bool(lossy),
+            "cursor": cursor,
+            "conflate": bool(conflate),
+            "types": None if types is None else list(settings.texts("types", types)),
+            "ignore_types": list(settings.texts("ignore_types", ignore_types)),
+            "ignore_senders": list(settings.texts("ignore_senders", ignore_senders)),
+            "expires": None if expires is None else float(expires),
+            "own": None if own is None else own[0],
+            "waited": False,
+            "messages": window.messages,
+            "bytes": window.bytes,
+        }
+        subscriber = RemoteSubscriber(self, self._topic(topic), opening)
+        self._remote_handles.add(subscriber)
+        return cast(Subscriber, subscriber)
+
+    def close(self) -> None:
+        """Close every handle made from this bus, and the connection."""
+        if self._closed:
+            return
+        self._closed = True
+        for handle in list(self._remote_handles):
+            handle.close()
+        self._end()
+
+    def __repr__(self) -> str:
+        return f"<RemoteBus {self.path}>"
+
+
+def _checked_settings(given: dict[str, Any]) -> dict[str, Any]:
+    settings.topic_settings(**given)
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One mirrored topic: a thread that reads at the source and publishes at the target.
+
+The number of a message at its origin is its sequence at the source + 1: the next sequence to be read. The
+target notes it with each message. After any death the target says where to go on, and the source's cursor,
+which is committed only behind what was published, has kept everything from there on if the topic is reliable.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from slipring.errors import BadArgument, Busy, Full, SlipringError, TopicNotFound
+
+from . import loops, wire
+from .sink import Sink, open_sink
+
+if TYPE_CHECKING:
+    from slipring._bus.subscriber import Subscriber
+
+    from .mirror import Mirror
+
+_BATCH_MESSAGES, _BATCH_BYTES = 256, 256 << 10
+_PATIENCE_S = 0.5
+_CIRCLE_CHECK_S = 2.0
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.05, 2.0
+_SAME = ("capacity", "slots", "delivery")
+
+
+class Lane:
+    def __init__(self, mirror: Mirror, topic: str, target_topic: str) -> None:
+        self._mirror, self.topic, self.target_topic = mirror, topic, target_topic
+        self._stopping = threading.Event()
+        self._sub: Subscriber | None = None
+        self._sink: Sink | None = None
+        self._base_lost = 0
+        self._lag = 0
+        self.state, self.problem = "starting", ""
+        self._next_check = 0.0
+        self._thread = threading.Thread(target=self._run, name=f"slipring-mirror-{topic}", daemon=True)
+
+    def start(self) -> None:
+        """Open both ends here, so that what can never work is told at once; then go on in a thread."""
+        try:
+            self._open()
+        except (TopicNotFound, Busy) as error:
+            self._close()
+            self.problem = str(error)
+        except SlipringError:
+            self._close()
+            raise
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._close()
+
+    def status(self) -> dict[str, Any]:
+        """Where it stands: sequences of the last message, counts since the mirror first ran, lag now."""
+        sub, sink = self._sub, self._sink
+        place = sink.place if sink is not None else None
+        lost = self._base_lost + sub.lost if sub is not None else self._base_lost
+        return {
+            "topic": self.topic,
+            "target": self.target_topic,
+            "state": self.state,
+            "problem": self.problem,
+            "source_seq": place.number - 1 if place and place.number else None,
+            "target_seq": place.seq if place and place.number else None,
+            "mirrored": place.count if place else 0,
+            "lost": max(lost, place.lost if place else 0),
+            "lag": self._lag,
+        }
+
+    def _open(self) -> None:
+        mirror = self._mirror
+        facts = mirror.source.stats(self.topic)
+        upstream = loops.upstream_of(mirror.source, self.topic, mirror.source_state)
+        loops.refuse_circle(upstream, mirror.target, self.target_topic)
+        origin = f"mirror:{mirror.name}:{loops.node(mirror.source, self.topic)}:{facts['generation']}"
+        settings = {name: facts[name] for name in _SAME}
+        self._sink = open_sink(
+            mirror.target, self.target_topic, origin, mirror.name, mirror.target_state, settings
+        )
+        self._sink.tell_upstream(upstream)
+        self._next_check = time.monotonic() + _CIRCLE_CHECK_S
+        place = self._sink.place
+        start = place.number or mirror.start_at
+        cursor = None if mirror.lossy else f"mirror.{mirror.name}"
+        self._sub = mirror.source.subscriber(self.topic, start, mirror.lossy or None, cursor)
+        if self._sub.position < place.number:
+            self._sub.seek(place.number)
+        self._base_lost = place.lost
+        self.state, self.problem = "running", ""
+
+    def _close(self) -> None:
+        for end in (self._sub, self._sink):
+            if end is not None:
+                end.close()
+        self._base_lost = 0
+        self._sub = self._sink = None
+
+    def _run(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while not self._stopping.is_set():
+            try:
+                if self._sub is None:
+                    self._open()
+                while not self._stopping.is_set():
+                    self._carry()
+                    pause_s = _FIRST_PAUSE_S
+            except BadArgument as error:
+                self.state, self.problem = "refused", str(error)
+                self._close()
+                return
+            except (SlipringError, OSError) as error:
+                self.state, self.problem = "waiting", f"{type(error).__name__}: {error}"
+                self._close()
+                self._stopping.wait(pause_s)
+                pause_s = min(pause_s * 2, _LAST_PAUSE_S)
+
+    def _carry(self) -> None:
+        """Some messages from the source to the target."""
+        sub, sink = self._sub, self._sink
+        assert sub is not None and sink is not None
+        parcels = self._read(sub)
+        if time.monotonic() >= self._next_check:
+            self._next_check = time.monotonic() + _CIRCLE_CHECK_S
+            self._check_circle(sink)
+        while parcels and not self._stopping.is_set():
+            try:
+                sink.send(parcels, _PATIENCE_S)
+            except Full:
+                continue  # the target's readers are slow; what was published already is known there
+            if not self._mirror.lossy:
+                sub.commit()
+            break
+        self._lag = sub.lag
+
+    def _read(self, sub: Subscriber) -> list[wire.Parcel]:
+        """A batch; each with what had been lost before it, so that a restart counts nothing twice."""
+        parcels: list[wire.Parcel] = []
+        size = 0
+        message = sub.recv(_PATIENCE_S)
+        while message is not None:
+            lost = self._base_lost + sub.lost
+            parcels.append(
+                wire.Parcel(
+                    message.seq + 1, message.time_ns, lost, 0, message.type, message.sender, message.body
+                )
+            )
+            size += len(message.body)
+            if len(parcels) >= _BATCH_MESSAGES or size >= _BATCH_BYTES:
+                break
+            message = sub.recv(0)
+        return parcels
+
+    def _check_circle(self, sink: Sink) -> None:
+        mirror = self._mirror
+        upstream = loops.upstream_of(mirror.source, self.topic, mirror.source_state)
+        loops.refuse_circle(upstream, mirror.target, self.target_topic)
+        sink.tell_upstream(upstream)

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client's link to its bridge: one thread that connects, speaks, listens, and connects again.
+
+The threads of the program put what is to be sent into an outbox and wait for answers. When a connection
+breaks and the next one is greeted, first the handles are opened again where they stood, publishers before
+subscriptions; then what was asked and not answered is asked again, unless doing it twice would be another
+thing than once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from slipring.errors import Closed, ForkedHandle, SlipringError, Timeout
+
+from . import refusals, wire
+from .address import Address
+from .connection import Connection, State, denied, gone
+from .requirement import zmq
+
+if TYPE_CHECKING:
+    from .handles import Handle
+
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 1.0
+_MISSED_HEARTBEATS = 4
+_DOUBTS = 2  # handshakes that broke before it is said that they are refused
+_LETTERS_A_TURN = 64
+Then = Callable[[Any, Exception | None], None]
+
+
+class Call:
+    """Something asked of the server: what was sent, and the answer.
+
+    again: whether it is asked again on the next connection; False: nobody would know whether it was done;
+    None: it only made sense on this one.
+    """
+
+    def __init__(
+        self, number: int, frames: wire.Frames, owner: Handle | None, again: bool | None, then: Then | None
+    ):
+        self.number, self.frames, self.owner, self.again, self._then = number, frames, owner, again, then
+        self.done = threading.Event()
+        self.value: Any = None
+        self.error: Exception | None = None
+        self.reply: dict[str, Any] = {}
+
+    def finish(self, reply: dict[str, Any], error: Exception | None = None) -> None:
+        self.reply = reply
+        self.error = error or (refusals.from_json(reply) if "error" in reply else None)
+        self.value = reply.get("value")
+        if self._then is not None:
+            self._then(self.value, self.error)
+        self.done.set()
+
+
+class Link:
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.client = os.urandom(wire.CLIENT_ID_BYTES)
+        self.connected = False
+        self.silence_s = address.connect_timeout_s
+        self.welcome: dict[str, Any] = {}
+        self.handles: WeakValueDictionary[int, Handle] = WeakValueDictionary()
+        self._numbers = itertools.count(1)
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._outbox: deque[wire.Frames] = deque()
+        self._calls: dict[int, Call] = {}
+        self._settled = threading.Event()  # connected for the first time, or never will be
+        self._fatal: Exception | None = None
+        self._closing = False
+        self._doubts = 0
+        self._heard = self._next_beat = 0.0
+        self._beat_s = 1.0
+        self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._thread = threading.Thread(target=self._run, name="slipring-bridge-link", daemon=True)
+        self._thread.start()
+
+    # For the program's threads
+
+    def open(self) -> None:
+        """Wait for the first connection."""
+        settled = self._settled.wait(self.address.connect_timeout_s)
+        try:
+            if self._fatal is not None:
+                raise self._fatal
+            if not settled:
+                seconds = self.address.connect_timeout_s
+                raise Timeout(f"nobody answers at {self.address} within {seconds:g} s", argument="name")
+        except BaseException:
+            self.close()
+            raise
+
+    def number(self) -> int:
+        return next(self._numbers)
+
+    def check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedHandle("this handle belongs to the parent process: open another one here")
+
+    def check(self) -> None:
+        """May it be used?"""
+        self.check_process()
+        if self._closing:
+            raise Closed("this bus is closed")
+        if self._fatal is not None:
+            raise self._fatal
+
+    def request(
+        self,
+        name: str,
+        *,
+        owner: Handle | None = None,
+        again: bool = True,
+        then: Then | None = None,
+        timeout_s: float | None = -1.0,
+        **content: Any,
+    ) -> Any:
+        """Ask, and wait for the answer. again: whether it may be asked twice when the connection breaks."""
+        number = self.number()
+        frames = wire.with_json(wire.REQUEST, number, content={"request": name, **content})
+        return self.wait_for(self.ask(Call(number, frames, owner, again, then)), timeout_s).value
+
+    def ask(self, call: Call) -> Call:
+        self.check()
+        with self._lock:
+            self._calls[call.number] = call
+            if self.connected:
+                self._outbox.append(call.frames)
+        self._ring()
+        return call
+
+    def wait_for(self, call: Call, timeout_s: float | None = -1.0) -> Call:
+        """The answered call, or its error. timeout_s: None for ever, -1 the patience of the address."""
+        patience_s = self.address.connect_timeout_s if timeout_s == -1.0 else timeout_s
+        try:
+            answered = call.done.wait(patience_s)
+        finally:
+            with self._lock:
+                self._calls.pop(call.number, None)
+        if not answered:
+            if not self.connected:
+                raise gone(self.address, f"no connection for {patience_s:g} s")
+            raise Timeout(f"the bridge at {self.address} did not answer within {patience_s:g} s")
+        if call.error is not None:
+            raise call.error
+        return call
+
+    def post(self, frames: wire.Frames) -> bool:
+        """Send if there is a connection; else it does not matter any more."""
+        with self._lock:
+            if not self.connected:
+                return False
+            self._outbox.append(frames)
+        self._ring()
+        return True
+
+    def close(self) -> None:
+        if os.getpid() != self._pid or self._closing:
+            return
+        self.post(wire.plain(wire.BYE))
+        self._closing = True
+        self._ring()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        with self._lock:
+            os.close(self._bell)
+            self._bell = -1
+
+    def _ring(self) -> None:
+        with self._lock:
+            if self._bell >= 0:
+                os.eventfd_write(self._bell, 1)
+
+    # The thread
+
+    def _run(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        try:
+            while not self._closing and self._fatal is None:
+                if self._serve_one_connection():
+                    pause_s = _FIRST_PAUSE_S
+                elif self._fatal is None and not self._closing:
+                    self._pause(pause_s)
+                    pause_s = min(pause_s * 2, _LAST_PAUSE_S)
+        except (SlipringError, OSError, zmq.ZMQError) as error:
+            self._fatal = error
+        finally:
+            self._context.term()
+            self._end()
+
+    def _pause(self, seconds: float) -> None:
+        poller = zmq.Poller()
+        poller.register(self._bell, zmq.POLLIN)
+        deadline = time.monotonic() + seconds
+        while not self._closing and (left := deadline - time.monotonic()) > 0:
+            poller.poll(max(1, int(left * 1000)))
+            self._quiet()
+
+    def _quiet(self) -> None:
+        try:
+            os.eventfd_read(self._bell)
+        except BlockingIOError:
+            return
+
+    def _end(self) -> None:
+        error = self._fatal or Closed("this bus is closed")
+        self._settled.set()
+        with self._lock:
+            self.connected = False
+            calls = list(self._calls.values())
+        for call in calls:
+            call.finish({}, error)
+        for handle in list(self.handles.values()):
+            handle.on_end(error)
+
+    def _serve_one_connection(self) -> bool:
+        """From connecting to the break; whether it was ever greeted."""
+        connection = Connection(self._context, self.address)
+        greeted = False
+        try:
+            connection.send(self._hello())
+            limit = time.monotonic() + self.address.connect_timeout_s
+            while not self._closing and self._fatal is None and not connection.state.is_over:
+                if time.monotonic() > limit:
+                    break
+                self._turn(connection)
+                if self.connected:
+                    greeted, limit = True, self._heard + self.silence_s
+            if not self._closing:
+                self._judge(connection.state, greeted)
+        except wire.Malformed:
+            greeted = False  # whoever that is; perhaps the right one comes back
+        finally:
+            with self._lock:
+                self.connected = False
+                self._outbox.clear()
+            connection.close(200 if self._closing else 0)
+            for handle in list(self.handles.values()):
+                handle.on_break()
+        return greeted
+
+    def _judge(self, state: State, greeted: bool) -> None:
+        """Is there hope in another try?"""
+        if greeted:
+            self._doubts = 0
+        elif state is State.DENIED:
+            self._fatal = denied(self.address)
+        elif state in (State.MISFIT, State.DOUBTFUL) and not self._settled.is_set():
+            self._doubts += _DOUBTS if state is State.MISFIT else 1
+            if self._doubts >= _DOUBTS:
+                self._fatal = denied(self.address)
+
+    def _hello(self) -> wire.Frames:
+        content = {"bus": self.address.bus, "pid": os.getpid()}
+        return wire.with_json(wire.HELLO, wire.MAGIC, wire.VERSION, self.client, content=content)
+
+    def _turn(self, connection: Connection) -> None:
+        timeout_s = max(0.0, self._next_beat - time.monotonic()) if self.connected else 0.1
+        connection.wait(self._bell, timeout_s, to_send=bool(self._outbox))
+        self._quiet()
+        for _ in range(_LETTERS_A_TURN):
+            letter = connection.receive()
+            if letter is None:
+                break
+            self._heard = time.monotonic()
+            self._take(letter)
+        if self.connected and time.monotonic() >= self._next_beat:
+            self._next_beat = time.monotonic() + self._beat_s
+            self.post(wire.plain(wire.PING, 0))
+        while self._outbox and connection.send(self._outbox[0]):
+            self._outbox.popleft()
+
+    def _take(self, letter: wire.Letter) -> None:
+        kind, numbers, content = letter
+        if kind == wire.WELCOME and not self.connected:
+            self._start(content)
+        elif kind == wire.REFUSED:
+            self._fatal = refusals.from_json(content)
+        elif kind == wire.REPLY:
+            with self._lock:
+                call = self._calls.pop(numbers[0], None)
+            if call is not None:
+                call.finish(content)
+        elif kind in (wire.BATCH, wire.SYNCED, wire.ATTACHED, wire.FAILED):
+            handle = self.handles.get(numbers[0])
+            if handle is not None:
+                handle.on_letter(letter)
+
+    def _start(self, welcome: dict[str, Any]) -> None:
+        """Greeted: open the handles again, then ask again."""
+        beat = welcome.get("heartbeat_s")
+        self._beat_s = min(60.0, max(0.01, float(beat))) if isinstance(beat, (int, float)) else 1.0
+        self.silence_s = self._beat_s * _MISSED_HEARTBEATS
+        self._heard = time.monotonic()
+        self._next_beat = self._heard + self._beat_s
+        self.welcome = welcome
+        reopening = [handle.reopening() for _, handle in sorted(self.handles.items())]
+        with self._lock:
+            self._calls = {number: call for number, call in self._calls.items() if call.again is not None}
+            asked = list(self._calls.values())
+            for call in reopening:
+                if call is not None:
+                    self._calls[call.number] = call
+                    self._outbox.append(call.frames)
+            for call in asked:
+                if call.again and call.owner is None:
+                    self._outbox.append(call.frames)
+            self.connected = True
+        for call in asked:
+            if not call.again:
+                call.finish({}, gone(self.address, "it is not known whether that was done"))
+        self._settled.set()
+
+    def ask_again(self, handle: Handle) -> None:
+        """In the link's thread: the handle is open again, what was asked through it is asked again."""
+        with self._lock:
+            self._outbox.extend(call.frames for call in self._calls.values() if call.owner is handle)
+
+    def calls_of(self, handle: Handle) -> list[Call]:
+        with self._lock:
+            return [call for call in self._calls.values() if call.owner is handle]

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A publisher on a remote bus.
+
+Messages are numbered. A send waits for its answer, the sequence. When the connection breaks meanwhile, the
+same numbers are sent again on the next one, and the server, which notes the last number it published,
+publishes what is missing and nothing twice.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from slipring._bus.settings import timeout_s
+from slipring.errors import BadArgument, Closed, TooLarge
+
+from . import wire
+from .connection import gone
+from .handles import Handle
+from .link import Call
+from .loan import Loan
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from .bus import RemoteBus
+
+BY_DELIVERY: Final = -1.0
+_CHUNK_MESSAGES, _CHUNK_BYTES = 1024, 1 << 20
+_LOOK_EVERY_S = 0.02
+
+
+def _body(body: Buffer) -> bytes:
+    if isinstance(body, str):
+        raise TypeError("a body is bytes, not str: send text.encode()")
+    if isinstance(body, bytes):
+        return body
+    try:
+        return memoryview(body).tobytes()
+    except TypeError:
+        raise TypeError(f"body must be bytes or another buffer, not {type(body).__name__}") from None
+
+
+def _text(argument: str, value: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} must be str, not {type(value).__name__}")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError as error:
+        raise BadArgument(f"{argument} is not valid text: {error.reason}", argument=argument) from None
+    if size > 255:
+        raise BadArgument(f"{argument} has {size} bytes, at most 255", argument=argument)
+    return value
+
+
+class RemotePublisher(Handle):
+    """As slipring.Publisher, over a bridge. Made by `Bus.publisher`."""
+
+    def __init__(
+        self,
+        bus: RemoteBus,
+        topic: str,
+        sender: str,
+        settings: dict[str, Any],
+        *,
+        origin: str | None = None,
+        upstream: list[str] | None = None,
+    ) -> None:
+        self._bus, self._link = bus, bus._link
+        self.topic, self.sender = topic, _text("sender", sender)
+        self.handle = self._link.number()
+        self._durable = origin is not None
+        self._opening: dict[str, Any] = {
+            "handle": self.handle,
+            "topic": topic,
+            "sender": sender,
+            "settings": settings,
+            "origin": origin or f"client:{self._link.client.hex()}:{self.handle}",
+            "upstream": upstream,
+            "generation": None,
+        }
+        self._lock = threading.Lock()  # one publication at a time
+        self._closed = False
+        self.reliable = False
+        self.place: dict[str, int] = {}
+        self._link.request("publisher", then=self._opened, **self._opening)
+
+    # For the link
+
+    def _opened(self, facts: Any, error: Exception | None) -> None:
+        if error is None:
+            self.reliable, self.place = facts["reliable"], facts["place"]
+            self._opening |= {"generation": facts["generation"], "settings": {}}
+            self._number = self.place["number"]
+            self._link.handles[self.handle] = self
+
+    def reopening(self) -> Call | None:
+        number = self._link.number()
+        frames = wire.with_json(wire.REQUEST, number, content={"request": "publisher", **self._opening})
+        return Call(number, frames, None, None, self._reopened)
+
+    def _reopened(self, facts: Any, error: Exception | None) -> None:
+        if error is None and facts["place"]["number"] < self.place["number"]:
+            error = gone(self._link.address, "it has forgotten this publisher, and what it published last")
+        if error is None:
+            self._link.ask_again(self)
+            return
+        for call in self._link.calls_of(self):
+            call.finish({}, error)
+
+    # For the program
+
+    def _check(self) -> None:
+        if self._closed:
+            raise Closed("this publisher is closed")
+        self._link.check()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
+        """Send one message; its sequence."""
+        return self._send_as(body, type, self.sender, time.time_ns(), timeout)
+
+    def _send_as(
+        self, body: Buffer, type: str, sender: str, time_ns: int, timeout: float | None = BY_DELIVERY
+    ) -> int:
+        parcel = wire.Parcel(0, time_ns, 0, 0, _text("type", type), sender, _body(body))
+        with self._lock:
+            return self._publish([parcel._replace(number=self._number + 1)], self._patience(timeout))
+
+    def send_many(
+        self, bodies: Iterable[Buffer], type: str = "", timeout: float | None = BY_DELIVERY
+    ) -> int | None:
+        """Send many; the last one's sequence."""
+        if isinstance(bodies, (str, bytes, bytearray, memoryview)):
+            raise TypeError("bodies must be a sequence of bodies, not one: use send()")
+        copies = [_body(body) for body in bodies]
+        self._check()
+        _text("type", type)
+        largest = max(map(len, copies), default=0)
+        if largest > self._link.welcome["max_message"]:
+            self._refuse(largest)
+        patience_s = self._patience(timeout)
+        deadline = time.monotonic() + patience_s
+        last = None
+        with self._lock:
+            for chunk in _chunks(copies):
+                now = time.time_ns()
+                first = self._number + 1
+                parcels = [
+                    wire.Parcel(first + at, now, 0, 0, type, self.sender, body)
+                    for at, body in enumerate(chunk)
+                ]
+                last = self._publish(parcels, max(0.0, deadline - time.monotonic()))
+        return last
+
+    def send_numbered(self, parcels: list[wire.Parcel], timeout: float | None = None) -> dict[str, int]:
+        """Publish what has numbers already (a mirror's are sequences); where this origin stands then."""
+        with self._lock:
+            self._publish(parcels, self._patience(timeout))
+        return self.place
+
+    def _patience(self, timeout: float | None) -> float:
+        if timeout is BY_DELIVERY:
+            timeout = None if self.reliable else 0
+        seconds = timeout_s(timeout)
+        return math.inf if seconds is None else seconds
+
+    def _refuse(self, size: int) -> None:
+        limit = self._link.welcome["max_message"]
+        text = f"a body of {size} bytes is more than the bridge's max_message of {limit}"
+        raise TooLarge(text, argument="max_message")
+
+    def _publish(self, parcels: list[wire.Parcel], patience_s: float) -> int:
+        self._check()
+        size = sum(len(parcel.body) for parcel in parcels)
+        if size > self._link.welcome["max_message"]:
+            self._refuse(size)
+        number = self._link.number()
+        frames = wire.with_parcels(wire.PUBLISH, number, self.handle, patience_s, parcels=parcels)
+        self._number = max(self._number, parcels[-1].number)  # a number is used once, whatever becomes of it
+        call = self._link.ask(Call(number, frames, self, True, None))
+        waiting = None if math.isinf(patience_s) else patience_s + self._link.address.connect_timeout_s
+        try:
+            self._link.wait_for(call, waiting)
+        finally:
+            self.place = call.reply.get("place", self.place)
+        return self.place["seq"]
+
+    def tell_upstream(self, upstream: list[str]) -> None:
+        """Where what is published here comes from, for whoever looks for circles."""
+        self._opening["upstream"] = upstream
+        self._link.request("publisher", **self._opening)
+
+    def loan(self, size: int, type: str = "", timeout: float | None = BY_DELIVERY) -> Loan:
+        """A context manager: memory to fill, sent at its end."""
+        return Loan(self, size, type, timeout)
+
+    def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
+        """Wait until at least n subscribers are attached; False on expiry."""
+        if n < 0:
+            raise BadArgument(f"n={n} must be at least 0", argument="n")
+        seconds = timeout_s(timeout)
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        while self._subscribers() < n:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOOK_EVERY_S)
+        return True
+
+    def _subscribers(self) -> int:
+        self._check()
+        count: int = self._link.request("subscribers", owner=self, handle=self.handle)
+        return count
+
+    def _entry(self) -> tuple[int, int]:
+        return self.handle, 0
+
+    def close(self) -> None:
+        """Detach."""
+        if self._closed:
+            return
+        self._closed = True
+        for call in self._link.calls_of(self):
+            call.finish({}, Closed("this publisher is closed"))
+        self._leave("close_publisher", forget=not self._durable)
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self._let_go("close_publisher", forget=not self._durable)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = " closed" if self._closed else ""
+        return f"<RemotePublisher {self.topic!r} sender={self.sender!r}{state}>"
+
+
+def _chunks(bodies: list[bytes]) -> Iterable[list[bytes]]:
+    chunk: list[bytes] = []
+    size = 0
+    for body in bodies:
+        if chunk and (len(chunk) >= _CHUNK_MESSAGES or size + len(body) > _CHUNK_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(body)
+        size += len(body)
+    if chunk:
+        yield chunk

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors on their way through the network: the class by its name, the message, the argument to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slipring import errors
+from slipring.errors import RemoteError, SlipringError, TopicExists
+
+_BUILTIN: dict[str, type[Exception]] = {"TypeError": TypeError, "ValueError": ValueError}
+_FIELDS = ("argument", "found", "asked")
+
+
+def to_json(error: Exception) -> dict[str, Any]:
+    """An error as a peer can raise it again."""
+    content: dict[str, Any] = {"error": type(error).__name__, "message": str(error)}
+    for field in _FIELDS:
+        value = getattr(error, field, "")
+        if isinstance(value, str) and value:
+            content[field] = value
+    number = getattr(error, "errno", None)
+    if isinstance(number, int):
+        content["errno"] = number
+    return content
+
+
+def from_json(content: dict[str, Any]) -> Exception:
+    """The error a peer reported; an unknown one is a RemoteError that names it."""
+    name, message = str(content.get("error", "")), str(content.get("message", ""))
+    if name in _BUILTIN:
+        return _BUILTIN[name](message)
+    found = getattr(errors, name, None) if name in errors.__all__ else None
+    if not isinstance(found, type) or not issubclass(found, SlipringError):
+        return RemoteError(f"{name}: {message}")
+    argument, number = str(content.get("argument", "")), content.get("errno")
+    if issubclass(found, errors._SystemError):
+        return found(message, argument=argument, errno=number if isinstance(number, int) else 0)
+    if issubclass(found, TopicExists):
+        texts = {field: str(content.get(field, "")) for field in ("found", "asked")}
+        return found(message, argument=argument, **texts)
+    return found(message, argument=argument)

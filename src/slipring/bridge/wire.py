@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The messages between a bridge server and its clients, as docs/spec/bridge.md defines them.
+
+A message is a list of frames. The first is one letter, the kind, and its numbers; what follows depends on the
+kind: nothing, one frame of JSON, or a table and the bodies it describes. Everything that came from the
+network is checked here, against what was received and nothing else: the rest of the package sees only what
+passed.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+MAGIC: Final = b"SLRB"
+VERSION: Final = 1
+CLIENT_ID_BYTES: Final = 16
+MOST_JSON_BYTES: Final = 4 << 20
+MOST_TEXT_BYTES: Final = 1024  # 255 bytes that are not UTF-8 are replaced, and grow
+MOST_PARCELS: Final = 65536
+
+_RECORD = struct.Struct("<QqQQIHH")  # number, time_ns, lost, filtered, sizes of body, type, sender
+
+# The numbers behind the kind's letter, and what frames follow: "" none, "j" JSON, "p" parcels.
+HELLO, WELCOME, REFUSED = b"H", b"W", b"X"
+REQUEST, REPLY = b"R", b"r"
+PUBLISH, BATCH, ACK = b"P", b"B", b"A"
+SYNC, SYNCED = b"S", b"s"
+ATTACHED, FAILED = b"T", b"F"
+PING, PONG, BYE = b"I", b"O", b"Q"
+_KINDS: Final[dict[bytes, tuple[struct.Struct, str]]] = {
+    HELLO: (struct.Struct("<4sH16s"), "j"),  # magic, version, client id
+    WELCOME: (struct.Struct("<H"), "j"),  # version
+    REFUSED: (struct.Struct("<H"), "j"),  # version
+    REQUEST: (struct.Struct("<Q"), "j"),  # number of the request
+    REPLY: (struct.Struct("<Q"), "j"),
+    PUBLISH: (
+        struct.Struct("<QId"),
+        "p",
+    ),  # number of the request, publisher, seconds to wait (inf: for ever)
+    BATCH: (struct.Struct("<IIQQQQ"), "p"),  # subscriber, epoch; then: position, tail, lost, filtered
+    ACK: (struct.Struct("<IIQ"), ""),  # subscriber, epoch, position
+    SYNC: (struct.Struct("<IIQ"), ""),  # subscriber, epoch, token
+    SYNCED: (struct.Struct("<IIQ"), ""),
+    ATTACHED: (struct.Struct("<II"), "j"),  # subscriber, epoch
+    FAILED: (struct.Struct("<II"), "j"),
+    PING: (struct.Struct("<Q"), ""),
+    PONG: (struct.Struct("<Q"), ""),
+    BYE: (struct.Struct("<"), ""),
+}
+
+
+class Malformed(ValueError):
+    """The peer sent something that is no message of this protocol."""
+
+
+class Parcel(NamedTuple):
+    """One message on its way. number: its sequence, or its place at its origin when it is published."""
+
+    number: int
+    time_ns: int
+    lost: int
+    filtered: int
+    type: str
+    sender: str
+    body: bytes | memoryview
+
+
+class Letter(NamedTuple):
+    """A message of the protocol, checked."""
+
+    kind: bytes
+    numbers: tuple[Any, ...]
+    content: Any  # None, a dict, or a list of parcels
+
+
+Frames = list[bytes]
+
+
+def plain(kind: bytes, *numbers: int | float | bytes) -> Frames:
+    return [kind + _KINDS[kind][0].pack(*numbers)]
+
+
+def with_json(kind: bytes, *numbers: int | float | bytes, content: dict[str, Any]) -> Frames:
+    return [*plain(kind, *numbers), json.dumps(content, separators=(",", ":")).encode()]
+
+
+def with_parcels(kind: bytes, *numbers: int | float | bytes, parcels: Sequence[Parcel]) -> Frames:
+    table: list[bytes] = []
+    texts: list[bytes] = []
+    bodies: list[bytes | memoryview] = []
+    for number, time_ns, lost, filtered, type, sender, body in parcels:
+        type_bytes, sender_bytes = type.encode(), sender.encode()
+        sizes = len(body), len(type_bytes), len(sender_bytes)
+        table.append(_RECORD.pack(number, time_ns, lost, filtered, *sizes))
+        texts += (type_bytes, sender_bytes)
+        bodies.append(body)
+    joined = bytes(bodies[0]) if len(bodies) == 1 else b"".join(bodies)
+    return [*plain(kind, *numbers), struct.pack("<I", len(table)), b"".join(table) + b"".join(texts), joined]
+
+
+def decode(frames: Sequence[bytes]) -> Letter:
+    """What the peer sent, or Malformed."""
+    head = frames[0] if frames else b""
+    kind = bytes(head[:1])
+    if kind not in _KINDS:
+        raise Malformed(f"unknown kind {kind!r}")
+    layout, follows = _KINDS[kind]
+    if len(head) != 1 + layout.size:
+        raise Malformed(f"kind {kind!r} with {len(head)} bytes")
+    numbers = layout.unpack_from(head, 1)
+    if any(isinstance(number, int) and number >= 1 << 63 for number in numbers):
+        raise Malformed("a number beyond 2**63")
+    if len(frames) != {"": 1, "j": 2, "p": 4}[follows]:
+        raise Malformed(f"kind {kind!r} with {len(frames)} frames")
+    if follows == "j":
+        return Letter(kind, numbers, _json(frames[1]))
+    return Letter(kind, numbers, _parcels(*frames[1:]) if follows else None)
+
+
+def _json(frame: bytes) -> dict[str, Any]:
+    if len(frame) > MOST_JSON_BYTES:
+        raise Malformed(f"{len(frame)} bytes of JSON")
+    try:
+        content = json.loads(frame)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"no JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise Malformed("JSON that is no object")
+    return content
+
+
+def _parcels(count_frame: bytes, table: bytes, bodies: bytes) -> list[Parcel]:
+    if len(count_frame) != 4:
+        raise Malformed("no count of parcels")
+    (count,) = struct.unpack("<I", count_frame)
+    if count > MOST_PARCELS or count * _RECORD.size > len(table):
+        raise Malformed(f"{count} parcels in {len(table)} bytes")
+    records = [_RECORD.unpack_from(table, at * _RECORD.size) for at in range(count)]
+    text_at, body_at = count * _RECORD.size, 0
+    parcels = []
+    for number, time_ns, lost, filtered, body_size, type_size, sender_size in records:
+        if max(number, lost, filtered) >= 1 << 63 or max(type_size, sender_size) > MOST_TEXT_BYTES:
+            raise Malformed("a number or a text beyond its limit")
+        type = _text(table, text_at, type_size)
+        sender = _text(table, text_at + type_size, sender_size)
+        text_at += type_size + sender_size
+        body = bodies[body_at : body_at + body_size]
+        body_at += body_size
+        parcels.append(Parcel(number, time_ns, lost, filtered, type, sender, body))
+    if text_at != len(table) or body_at != len(bodies):
+        raise Malformed("sizes that contradict the frames")
+    return parcels
+
+
+def _text(table: bytes, at: int, size: int) -> str:
+    try:
+        return table[at : at + size].decode()
+    except UnicodeDecodeError:
+        raise Malformed("a text that is not UTF-8") from None

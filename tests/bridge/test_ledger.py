@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exactly once, whatever is killed: what the next process knows about the last message of a dead one."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+import slipring
+from slipring.bridge import ledger
+
+TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "150")) // 10
+TESTS = str(Path(__file__).resolve().parents[1])
+
+
+def origin(bus, state, **settings):
+    return ledger.Origin(bus, "t", "test:origin", directory=state, **settings)
+
+
+def send(place, number: int) -> int:
+    return place.send(number, b"%d" % number, "k", "ann", 1_000 + number)
+
+
+def test_what_was_published_is_known_to_the_next_process_and_not_published_again(bus, state):
+    first = origin(bus, state, capacity=4096, slots=16)
+    sub = bus.subscriber("t")
+    for number in range(1, 6):
+        send(first, number)
+    first.close()
+    second = origin(bus, state)
+    assert (second.place.number, second.place.count, second.place.seq) == (5, 5, 4)
+    assert send(second, 5) == 4
+    assert send(second, 6) == 5
+    assert [(m.body, m.sender, m.type, m.time_ns) for m in sub.recv_many(10)] == [
+        (b"%d" % number, "ann", "k", 1_000 + number) for number in range(1, 7)
+    ]
+    second.close()
+
+
+def test_an_origin_is_published_by_one_process_at_a_time(bus, state):
+    first = origin(bus, state)
+    with pytest.raises(slipring.Busy):
+        origin(bus, state)
+    first.close()
+    origin(bus, state).close()
+
+
+def test_a_topic_made_again_begins_anew(bus, state):
+    first = origin(bus, state)
+    send(first, 7)
+    first.close()
+    bus.remove("t")
+    again = origin(bus, state)
+    assert again.place == ledger.Place()
+    again.close()
+
+
+@pytest.mark.parametrize("laps", [0, 1, 5], ids=["retained", "overwritten", "long ago"])
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "abandoned"])
+def test_whether_a_sequence_became_a_message_is_known_however_long_ago(bus, laps, committed):
+    bus.create("t", capacity=4096, slots=16)
+    pub = bus.publisher("t")
+    pub.send_many([b"x"] * 5)
+    loan = pub.loan(1)
+    loan.__enter__()
+    pub.send(b"x")
+    loan.__exit__(*((None, None, None) if committed else (KeyError, KeyError(), None)))
+    pub.send_many([b"x"] * 16 * laps)
+    assert ledger.was_committed(bus, "t", 5) is committed
+    assert ledger.was_committed(bus, "t", 4) and ledger.was_committed(bus, "t", 6)
+
+
+def test_places_of_topics_that_are_gone_are_tidied_away(bus, state):
+    origin(bus, state).close()
+    ledger.tidy(bus, state)
+    assert len(ledger.origins(state)) == 1
+    bus.remove("t")
+    ledger.tidy(bus, state)
+    assert ledger.origins(state) == [] and not Path(state).exists()
+
+
+DOOMED = """
+import os, signal, sys
+sys.path.insert(0, tests)
+from crash import steps
+from slipring.bridge import ledger
+
+while True:
+    number, instructions = hear()
+    pid = os.fork()
+    if pid == 0:
+        place = ledger.Origin(slipring.Bus("test", root=root), "t", "test:origin", directory=state)
+        steps._trace(steps.PTRACE_TRACEME, 0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        place.send(number, b"%d" % number, "", "", 1)
+        os._exit(steps.COMPLETED)
+    status = steps._follow(pid, 0, instructions)
+    if os.WIFSTOPPED(status):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    say(os.WIFSTOPPED(status))
+"""
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("delivery", "writers"), [("reliable", "many"), ("lossy", "many"), ("lossy", "one")])
+def test_killed_at_any_instruction_of_publishing_nothing_is_lost_or_published_twice(
+    bus, processes, state, delivery, writers
+):
+    bus.create("t", delivery=delivery, writers=writers, capacity=4096, slots=16)
+    sub = bus.subscriber("t")
+    doomed = processes.start(DOOMED, tests=TESTS, state=state)
+    dice = random.Random(1)
+    got: list[int] = []
+    number = killed = 0
+    for _ in range(TRIALS):
+        doomed.say(number + 1, dice.randrange(3000))
+        killed += doomed.hear()
+        place = origin(bus, state)  # the next process: what does it know?
+        got += [int(m.body) for m in sub.recv_many(100)]
+        assert (got[-1] if got else 0) == place.place.number
+        if place.place.number == number:
+            send(place, number + 1)  # it was not published: now it is
+        send(place, number + 1)  # and never twice
+        place.close()
+        number += 1
+    got += [int(m.body) for m in sub.recv_many(100)]
+    assert got == list(range(1, number + 1))
+    assert killed > TRIALS // 4
+    doomed.kill()

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same code over ZeroMQ (promise 27): what a message carries, both deliveries, errors. One server, real TCP."""
+
+import asyncio
+import os
+
+import pytest
+
+import slipring
+from slipring.bridge import RemoteBus
+from support.waiting import eventually
+
+
+@pytest.fixture
+def remote(serve, connect):
+    return connect(serve().address)
+
+
+def test_a_bus_with_an_address_is_a_remote_one_and_a_bus(remote):
+    assert isinstance(remote, RemoteBus) and isinstance(remote, slipring.Bus)
+
+
+def test_a_bus_is_remote_by_configuration_alone(serve, monkeypatch):
+    address = serve().address
+    monkeypatch.setenv("SLIPRING_ROOT", address.rpartition("/")[0])
+    with slipring.Bus("test") as bus:
+        assert isinstance(bus, RemoteBus)
+        bus.create("t")
+        assert bus.topics() == ["t"]
+
+
+def test_a_message_arrives_with_everything_it_was_sent_with(remote, bus):
+    local = bus.subscriber("t")
+    sub = remote.subscriber("t")
+    seq = remote.publisher("t", sender="ann").send(b"body", type="a.v1")
+    got, same = sub.recv(5), local.recv(5)
+    assert (got.seq, got.body, got.type, got.sender, got.topic) == (seq, b"body", "a.v1", "ann", "t")
+    assert got == same  # time stamp included
+
+
+def test_a_message_of_a_local_publisher_arrives_with_its_own_time_stamp(remote, bus):
+    sub, local = remote.subscriber("t"), bus.subscriber("t")
+    bus.publisher("t", sender="bob").send(b"x", type="k")
+    assert sub.recv(5) == local.recv(5)
+
+
+def test_what_was_published_before_is_seen_by_a_recv_that_does_not_wait(remote, bus):
+    sub = remote.subscriber("t")
+    pub = bus.publisher("t")
+    for number in range(50):
+        pub.send(b"%d" % number)
+        assert sub.recv(0).body == b"%d" % number
+    assert sub.recv(0) is None
+
+
+def test_a_slow_remote_reader_of_a_lossy_topic_is_told_its_loss_exactly(remote, bus):
+    pub = bus.publisher("t", capacity=4096, slots=16)
+    sub = remote.subscriber("t")
+    sent = 0
+    while sub.lost == 0:
+        assert sent < 1_000_000
+        pub.send_many([b"x" * 100] * 100)
+        sent += 100
+        assert sub.recv(5) is not None
+    received = sub.received + len(sub.recv_many(sent))
+    assert received + sub.lost == sent and sub.filtered == 0
+    assert sub.position == sent
+
+
+def test_filters_are_counted_exactly(remote, bus):
+    pub = bus.publisher("t", sender="ann")
+    sub = remote.subscriber("t", types=["a"], ignore_senders=["eve"])
+    for number in range(30):
+        pub.send(b"%d" % number, type="ab"[number % 2])
+    bus.publisher("t", sender="eve").send(b"x", type="a")
+    assert [m.body for m in sub.recv_many(100)] == [b"%d" % n for n in range(0, 30, 2)]
+    assert sub.recv(0) is None
+    assert (sub.received, sub.lost, sub.filtered, sub.position) == (15, 0, 16, 31)
+
+
+def test_conflate_gives_the_newest(remote, bus):
+    pub = bus.publisher("t")
+    sub = remote.subscriber("t", conflate=True)
+    for number in range(100):
+        pub.send(b"%d" % number)
+    assert sub.recv(5).body == b"99"
+    pub.send(b"100")
+    assert sub.recv(5).body == b"100"
+    assert sub.recv(0) is None
+    assert sub.received + sub.lost + sub.filtered == 101
+
+
+def test_a_remote_reader_that_does_not_read_holds_back_a_reliable_publisher_and_loses_nothing(remote, bus):
+    pub = bus.publisher("t", delivery="reliable", capacity=4096, slots=16)
+    sub = remote.subscriber("t")
+    sent = 0
+    with pytest.raises(slipring.Full):
+        while True:
+            pub.send(b"%d" % sent, timeout=1)
+            sent += 1
+    assert sent < 3000  # the window and the ring
+    got = []
+    while len(got) < sent:
+        got += sub.recv_many(100, timeout=5)
+    assert [m.body for m in got] == [b"%d" % number for number in range(sent)]
+    assert sub.lost == 0
+    pub.send(b"x", timeout=5)
+
+
+def test_a_remote_publisher_waits_for_a_local_reliable_reader(remote, bus, background):
+    pub = remote.publisher("t", delivery="reliable", capacity=4096, slots=16)
+    sub = bus.subscriber("t")
+    for number in range(15):
+        pub.send(b"%d" % number)
+    with pytest.raises(slipring.Full):
+        pub.send(b"15", timeout=0)
+    waiting = background(pub.send, b"15")
+    assert not waiting.ended(0.2)
+    assert sub.recv(0).body == b"0"
+    assert [m.body for m in sub.recv_many(20)][-1] in (b"14", b"15")
+    assert waiting.result() == 15
+
+
+def test_starts_seek_and_cursors_are_those_of_the_topic(remote, bus):
+    pub = bus.publisher("t", delivery="reliable")
+    pub.send_many([b"%d" % number for number in range(10)])
+    assert remote.subscriber("t", start="last").recv(5).body == b"9"
+    assert remote.subscriber("t", start=4).recv(5).body == b"4"
+    sub = remote.subscriber("t", start="oldest", cursor="c")
+    assert [m.body for m in sub.recv_many(3, 5)] == [b"0", b"1", b"2"]
+    sub.commit()
+    assert sub.recv(5).body == b"3"
+    with pytest.raises(slipring.Busy):
+        bus.subscriber("t", cursor="c")
+    sub.seek(8)
+    assert sub.recv(5).body == b"8"
+    sub.close()
+    assert bus.cursors("t")[0]["position"] == 3
+    assert bus.subscriber("t", cursor="c").recv(5).body == b"3"
+
+
+def test_a_subscriber_may_come_before_its_topic(remote, bus):
+    sub = remote.subscriber("t")
+    assert not sub.attached and sub.recv(0) is None
+    bus.publisher("t").send(b"x")
+    assert sub.recv(5).body == b"x"
+    assert sub.attached
+
+
+def test_wait_returns_the_one_that_has_something(remote, bus):
+    subs = [remote.subscriber(f"t{number}") for number in range(20)]
+    assert slipring.wait(subs, 0.05) == []
+    bus.publisher("t7").send(b"x")
+    assert slipring.wait(subs, 5) == [subs[7]]
+
+
+def test_asyncio_uses_the_same_subscriber(remote, bus):
+    async def main():
+        sub = remote.subscriber("t")
+        task = asyncio.create_task(sub.arecv(10))
+        await asyncio.sleep(0)
+        bus.publisher("t").send(b"x")
+        first = await task
+        bus.publisher("t").send(b"y")
+        async for message in sub:
+            return first.body + message.body
+
+    assert asyncio.run(main()) == b"xy"
+
+
+def test_batches_have_the_columns_of_local_ones(remote, bus):
+    pub = bus.publisher("t", sender="ann")
+    local, sub = bus.subscriber("t"), remote.subscriber("t")
+    pub.send_many([b"a", b"bc"], type="k")
+    assert sub.recv_batch(10, 5).equals(local.recv_batch(10, 5))
+
+
+def test_topics_are_created_described_and_removed(remote, bus):
+    remote.create("t", capacity="64KiB", delivery="reliable")
+    assert remote.topics() == bus.topics() == ["t"]
+    assert remote.stats("t")["capacity"] == 65536
+    with pytest.raises(slipring.TopicExists) as caught:
+        remote.create("t", capacity="1MiB")
+    assert (caught.value.found, caught.value.asked) == ("65536", "1048576")
+    sub = remote.subscriber("t")
+    remote.remove("t")
+    with pytest.raises(slipring.TopicGone):
+        sub.recv(5)
+    with pytest.raises(slipring.TopicNotFound):
+        remote.remove("t")
+
+
+def test_a_second_exclusive_publisher_is_refused(remote):
+    first = remote.publisher("t", writers="one")
+    with pytest.raises(slipring.Busy):
+        remote.publisher("t")
+    assert first.send(b"x") == 0
+
+
+def test_too_large_is_refused_and_the_topic_goes_on(remote):
+    pub = remote.publisher("t", capacity=4096)
+    with pytest.raises(slipring.TooLarge):
+        pub.send(bytes(5000))
+    with pytest.raises(slipring.TooLarge):
+        pub.send_many([b"x", bytes(5000)])
+    assert pub.send(b"x") == 0
+
+
+def test_a_message_over_the_limit_of_the_server_is_refused_before_it_is_sent(serve, connect):
+    pub = connect(serve(max_message="1MiB").address).publisher("t")
+    with pytest.raises(slipring.TooLarge):
+        pub.send(bytes(2 << 20))
+    assert pub.send(bytes(1 << 20)) == 0
+
+
+def test_nobody_listening_is_a_timeout_that_names_the_address():
+    address = "zmq+tcp://127.0.0.1:1/test?connect_timeout=0.3"
+    with pytest.raises(slipring.Timeout, match=r"127\.0\.0\.1:1"):
+        slipring.Bus(address)
+
+
+def test_another_bus_is_refused_naming_both(serve):
+    address = serve().address
+    with pytest.raises(slipring.BadArgument, match="'test', not 'other'"):
+        slipring.Bus(address.replace("/test", "/other"))
+
+
+def test_another_version_of_the_protocol_is_refused(serve, monkeypatch):
+    from slipring.bridge import wire
+
+    monkeypatch.setattr(wire, "VERSION", 99)
+    with pytest.raises(slipring.WrongLayout, match="version"):
+        slipring.Bus(serve().address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["zmq+tcp://127.0.0.1/test", "zmq+tcp://127.0.0.1:5555", "zmq+udp://127.0.0.1:5555/test",
+     "zmq+tcp://127.0.0.1:5555/test?what=1", "zmq+tcp://:5555/test", "zmq+tcp://127.0.0.1:99999/test"],
+)  # fmt: skip
+def test_a_wrong_address_is_refused_by_name(address):
+    with pytest.raises(slipring.BadArgument) as caught:
+        slipring.Bus(address)
+    assert caught.value.argument == "name"
+
+
+def test_a_forked_child_is_refused(remote):
+    sub = remote.subscriber("t")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            sub.recv(0)
+        except slipring.ForkedHandle:
+            os._exit(7)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    assert sub.recv(0) is None
+
+
+def test_closing_ends_waits_and_leaves_nothing_at_the_server(remote, bus, background):
+    sub = remote.subscriber("t")
+    bus.create("t", delivery="reliable")
+    waiting = background(sub.recv)
+    eventually(lambda: bus.stats("t")["readers"], "the remote reader in the table")
+    remote.close()
+    with pytest.raises(slipring.Closed):
+        waiting.result()
+    eventually(lambda: not bus.stats("t")["readers"], "the reader's leaving")
