@@ -17,6 +17,8 @@
  * comes to be. A writer may die anywhere. What it left WRITING is FREE to the next writer, with the same number: nobody
  * was ever told the next one, and who knows the old one finds it gone. Numbers are never used twice.
  *
+ * A model of it is checked by spin: core/models/frames.pml.
+ *
  * Which buffer: the one sent last among those that every reader has passed, since the processor may still have it in its
  * cache; else the one sent longest ago. The newest frame of a stream is taken only if there is no other.
  */
