@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does handing over a frame cost more when the frame is larger? Three sizes, up to 4K RGB, no copy in the path.
+"""Does handing over a frame cost more when it is larger? Three sizes, up to 4K RGB, no copy in the path.
 
 ``alone``: one process takes, sends, receives and releases; nothing is filled, so this is the work itself.
 ``paced``: a publisher fills and sends 60 frames a second to three subscribers in processes of their own; the
-hand-over runs from the end of filling to the subscriber that has the frame, sleeping in between. ``flat out``: the
-same as fast as the publisher fills. All lose nothing, or say so in ``lost``.
+hand-over runs from the end of filling to the subscriber that has the frame, asleep in between. ``flat out``:
+the same as fast as the publisher fills. All lose nothing, or say so in ``lost``.
 """
 
 import json

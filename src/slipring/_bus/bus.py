@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .calls.client import Client
     from .calls.server import Server
 
+
 def default_root() -> str:
     """$SLIPRING_ROOT, or a directory of the user's own in shared memory."""
     return os.environ.get("SLIPRING_ROOT") or f"/dev/shm/slipring-{os.getuid()}"
