@@ -7,3 +7,5 @@ command -v chromium >/dev/null || need chromium "a browser to look at the demo's
 command -v valgrind >/dev/null || need valgrind "valgrind"
 command -v unshare >/dev/null || need util-linux "unshare and setpriv"
 command -v mount >/dev/null || need mount "mount"
+command -v gcc >/dev/null || need gcc "a C compiler, for tests/foreign"
+{ command -v javac && command -v java; } >/dev/null || need openjdk-17-jdk-headless "a Java compiler, for tests/foreign"

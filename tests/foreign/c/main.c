@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A participant for tests: what it does is on the command line, what it saw goes to stdout as Python literals.
-//   peer publish DIRECTORY TOPIC SENDER COUNT LARGEST          says 'ready', hears a line, sends COUNT messages
+//   peer publish DIRECTORY TOPIC SENDER COUNT LARGEST EVERY    says 'ready', hears a line, sends COUNT messages;
+//                                                             tells of one in EVERY and of the last
 //   peer subscribe DIRECTORY TOPIC lossy|reliable new|oldest each|sum|paused
 //                                                             until a message of type "end"
 // Message n of a publisher: type "type-<n % 3>", body "<n> " and bytes up to n * 7919 % (LARGEST + 1) in all.
@@ -14,7 +15,7 @@
 #include <unistd.h>
 #include "shared.h"
 
-enum { WATCHDOG_S = 300, TELL_EVERY = 16 };
+enum { WATCHDOG_S = 300 };
 #define PATIENCE_NS INT64_C(60000000000)
 
 _Noreturn void fail(int code, const char *why, ...)
@@ -62,6 +63,7 @@ static void publish(char **arguments)
     struct topic topic;
     struct publisher publisher;
     unsigned long count = strtoul(arguments[3], NULL, 10), largest = strtoul(arguments[4], NULL, 10);
+    unsigned long every = strtoul(arguments[5], NULL, 10);
     uint8_t *body = malloc(largest + 32);
     topic_open(&topic, arguments[0], arguments[1], true);
     publisher_attach(&publisher, &topic, arguments[2]);
@@ -72,7 +74,7 @@ static void publish(char **arguments)
         char type[16];
         sprintf(type, "type-%lu", number % 3);
         uint64_t seq = publisher_send(&publisher, type, body, make_body(body, number, largest), PATIENCE_NS);
-        if (number % TELL_EVERY == 0 || number + 1 == count) {
+        if (number % every == 0 || number + 1 == count) {
             printf("('sent', %lu, %llu)\n", number + 1, (unsigned long long)seq);
             fflush(stdout);
         }
@@ -146,7 +148,7 @@ int main(int count, char **arguments)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(WATCHDOG_S);
-    if (count == 7 && strcmp(arguments[1], "publish") == 0)
+    if (count == 8 && strcmp(arguments[1], "publish") == 0)
         publish(arguments + 2);
     else if (count == 7 && strcmp(arguments[1], "subscribe") == 0)
         subscribe(arguments + 2);

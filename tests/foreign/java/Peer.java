@@ -14,14 +14,13 @@ import java.util.zip.CRC32;
  * A participant for tests, with the same command line and output as the C program (c/main.c).
  *
  * <pre>
- * publish DIRECTORY TOPIC SENDER COUNT LARGEST
+ * publish DIRECTORY TOPIC SENDER COUNT LARGEST EVERY
  * subscribe DIRECTORY TOPIC lossy|reliable new|oldest each|sum|paused
  * </pre>
  */
 final class Peer {
     private static final long PATIENCE_NS = 60_000_000_000L;
     private static final long WATCHDOG_MS = 300_000;
-    private static final int TELL_EVERY = 16;
     private static final byte[] END = "end".getBytes(StandardCharsets.US_ASCII);
     private static final BufferedReader STDIN = new BufferedReader(new InputStreamReader(System.in));
 
@@ -52,11 +51,12 @@ final class Peer {
     private static void publish(String[] a) throws IOException {
         Publisher publisher = new Publisher(new Topic(Path.of(a[1]), a[2], true), a[3]);
         long count = Long.parseLong(a[4]);
+        long every = Long.parseLong(a[6]);
         say("'ready'");
         hear();
         for (long number = 0; number < count; number++) {
             long seq = publisher.send("type-" + number % 3, body(number, Long.parseLong(a[5])), PATIENCE_NS);
-            if (number % TELL_EVERY == 0 || number + 1 == count) {
+            if (number % every == 0 || number + 1 == count) {
                 say("('sent', " + (number + 1) + ", " + seq + ")");
             }
         }

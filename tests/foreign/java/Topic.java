@@ -224,8 +224,16 @@ final class Topic {
         if (ring.get(Layout.RH_REMOVED) != 0) {
             throw new Failure(Failure.GONE, "the topic was removed");
         }
-        if (thoroughly && !(Files.exists(ringPath, LinkOption.NOFOLLOW_LINKS) && identity(ringPath).equals(ringIdentity))) {
+        if (thoroughly && !stillNamed()) {
             throw new Failure(Failure.GONE, "the file of the topic was deleted");
+        }
+    }
+
+    private boolean stillNamed() throws IOException {
+        try {
+            return identity(ringPath).equals(ringIdentity);
+        } catch (NoSuchFileException gone) {
+            return false;
         }
     }
 }
