@@ -54,6 +54,8 @@ final class Layout {
     static final int RH_CURSOR_COUNT = 104;
     static final int RH_DELIVERY = 108;
     static final int RH_WRITERS = 112;
+    static final int RH_CREATOR_PID = 116;
+    static final int RH_CREATED_NS = 120;
     static final int RH_BOOT_ID = 128;
     static final int RH_REMOVED = 192;
     static final int RH_TAIL = 256;

@@ -16,6 +16,7 @@ import java.util.zip.CRC32;
  * <pre>
  * publish DIRECTORY TOPIC SENDER COUNT LARGEST EVERY
  * subscribe DIRECTORY TOPIC lossy|reliable new|oldest each|sum|paused
+ * call DIRECTORY SERVICE                                     (Caller.java)
  * </pre>
  */
 final class Peer {
@@ -109,6 +110,7 @@ final class Peer {
             switch (arguments[0]) {
                 case "publish" -> publish(arguments);
                 case "subscribe" -> subscribe(arguments);
+                case "call" -> Caller.run(arguments);
                 default -> throw new Failure(Failure.USAGE, "see the head of Peer.java");
             }
         } catch (Failure failure) {

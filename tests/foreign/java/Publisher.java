@@ -82,6 +82,15 @@ final class Publisher {
         t.ring.put(at, Layout.next(t.ring.get(at), Layout.KIND_FREE));
     }
 
+    boolean isThere() throws IOException {
+        try {
+            t.checkThere(true);
+            return true;
+        } catch (Failure gone) {
+            return false;
+        }
+    }
+
     private void loadFreed() {
         freed = t.ring.get(Layout.RH_FREED);
         freedStart = t.ring.get(t.slot(freed - 1) + Layout.S_END);

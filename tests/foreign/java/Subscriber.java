@@ -36,6 +36,25 @@ final class Subscriber {
         tellPosition();
     }
 
+    /** A reader without an entry, for one look. */
+    private Subscriber(Topic topic, long position) {
+        t = topic;
+        reliable = false;
+        this.position = position;
+    }
+
+    /** Section 9.5, "last": the newest message there is, or null. */
+    static Message newest(Topic t) {
+        long tail = t.ring.get(Layout.RH_TAIL);
+        for (long seq = tail, steps = 0; steps <= t.slotCount && seq >= 0; seq--, steps++) {
+            long word = t.ring.get(t.slot(seq) + Layout.S_WORD);
+            if (Layout.state(word) == Layout.READY && Layout.lap(word) == t.lap(seq)) {
+                return new Subscriber(t, seq).copy(); // null: overtaken, an old message
+            }
+        }
+        return null;
+    }
+
     private void takeEntry() throws IOException {
         for (boolean onlyFree : new boolean[] {true, false}) {
             for (int e = 0; e < t.readerCount && entry < 0; e++) {

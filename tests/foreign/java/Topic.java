@@ -11,7 +11,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.Set;
 
 /**
@@ -132,14 +134,14 @@ final class Topic {
         check(r.getLong(Layout.RH_PAYLOAD_OFFSET) == payloadAt, "offsets");
         check(r.getLong(Layout.H_FILE_SIZE) == payloadAt + capacity && ringFile.size() == payloadAt + capacity, "size");
         check(r.getLong(Layout.H_GENERATION) != 0 && (!oneWriter || writerCount == 1), "settings");
-        byte[] bootId = new byte[16];
-        r.get(Layout.RH_BOOT_ID, bootId);
+        byte[] found = new byte[16];
+        r.get(Layout.RH_BOOT_ID, found);
+        check(Arrays.equals(found, bootId()), "made before the machine was started");
+    }
+
+    static byte[] bootId() throws IOException {
         String digits = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip().replace("-", "");
-        StringBuilder found = new StringBuilder();
-        for (byte b : bootId) {
-            found.append(String.format("%02x", b));
-        }
-        check(digits.contentEquals(found), "made before the machine was started");
+        return HexFormat.of().parseHex(digits);
     }
 
     private void checkReaders(ByteBuffer d, long generation) throws IOException {
@@ -227,6 +229,10 @@ final class Topic {
         if (thoroughly && !stillNamed()) {
             throw new Failure(Failure.GONE, "the file of the topic was deleted");
         }
+    }
+
+    void markRemoved() {
+        ring.put(Layout.RH_REMOVED, 1);
     }
 
     private boolean stillNamed() throws IOException {
