@@ -4,6 +4,7 @@
 build(directory)                          compiles what is in c/ and java/; the commands by language
 Peers(root, commands).publish(…)          starts a publisher: says 'ready', and sends after a line
                      .subscribe(…)        starts a subscriber: says ('ready', position)
+                     .client(…)           starts a client of calls: .ask(line) is what came of a call
 message(number, largest)                  (type, body) of a publisher's message
 Account                                   the sum of messages, as the programs make it
 """
@@ -97,6 +98,10 @@ class Peer(Process):
         self._unread = b""
         return [ast.literal_eval(line.decode()) for line in said.split(b"\n")[:-1]]
 
+    def ask(self, line: str) -> tuple:
+        self.say(line)
+        return self.hear()
+
     def hear_sent(self, count: int) -> int:
         """Until it has sent so many; the sequence of the last."""
         while True:
@@ -119,6 +124,13 @@ class Peers:
         self, language: str, kind: str, start: str = "new", how: str = "sum", die_at: str = ""
     ) -> Peer:
         return self._start(language, "subscribe", [kind, start, how], die_at)
+
+    def client(self, language: str, service: str) -> Peer:
+        """A client of a service: see java/Caller.java."""
+        command = [*self._commands[language], "call", str(self._root / "test"), service]
+        self._started.append(Peer(command, dict(os.environ)))
+        self._started[-1].expect("ready")
+        return self._started[-1]
 
     def _start(self, language: str, role: str, settings: list[str], die_at: str) -> Peer:
         environment = {**os.environ, "PEER_DIE_AT": die_at, "PYTHONPATH": str(HERE.parent)}
