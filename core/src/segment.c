@@ -54,6 +54,8 @@ static int check_ring(const char *topic, const struct slr_ring_header *h, uint64
         h->passed_offset != g->passed_offset || h->abandoned_offset != g->abandoned_offset ||
         h->payload_offset != g->payload_offset)
         return slr_file_corrupt(topic, "ring", "its header contradicts itself");
+    /* With a larger table a second publisher would find an entry. */
+    if (h->writers == SLR_ONE && h->writer_count != 1) return slr_file_corrupt(topic, "ring", "one writer, but a table for more");
     if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE || h->content > SLR_FRAMES) return slr_file_corrupt(topic, "ring", "unknown settings");
     if (file_size != g->ring_size) return slr_file_corrupt(topic, "ring", "it was truncated or extended");
     return slr_file_check_boot(topic, "ring", h->boot_id);

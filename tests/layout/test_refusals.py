@@ -74,6 +74,14 @@ def test_a_header_that_contradicts_itself_is_corrupt_to_both(bus, topic, file, f
         Topic(topic, "t", LAYOUT)
 
 
+@pytest.mark.parametrize("opener", OPENERS)
+def test_one_writer_with_a_table_for_more_is_corrupt(bus, topic, opener):
+    """Else a second publisher would find an entry and write over the first."""
+    change(topic, "ring", "writers")
+    with pytest.raises(slipring.Corrupt, match="one writer"):
+        OPENERS[opener](bus)
+
+
 @pytest.mark.parametrize("size", [-1, 1, -4096, 4096])
 @pytest.mark.parametrize("file", HEADERS)
 def test_a_file_of_another_size_is_refused_by_both(bus, topic, file, size):
