@@ -5,6 +5,8 @@
 // Sequences and positions are compared by the sign of their difference: they wrap at 2^64.
 static bool at_or_after(uint64_t a, uint64_t b) { return (int64_t)(a - b) >= 0; }
 
+#define STALE UINT64_MAX // no sequence
+
 struct wanted {
     uint64_t i, start, size;
     bool ask; // the second round: whoever is in the way is asked whether it lives
@@ -50,7 +52,7 @@ static bool enough_is_free(const struct topic *t, const struct wanted *want, uin
            && at_or_after(get(slot_of(t, seq - 1) + S_END), want->start + want->size - t->capacity + t->capacity / 16);
 }
 
-// Step 2: how far `oldest` may go from o; o itself if the walk is stale.
+// Step 2: how far `oldest` may go from o, or STALE.
 static uint64_t walk(const struct topic *t, const struct wanted *want, uint64_t o, uint64_t limit)
 {
     uint64_t seq = o;
@@ -59,7 +61,7 @@ static uint64_t walk(const struct topic *t, const struct wanted *want, uint64_t 
             break;
         uint64_t word = get(slot_of(t, seq) + S_WORD);
         if (word_lap(word) != lap_of(t, seq))
-            return o;
+            return STALE;
         if (word_state(word) != CLAIMED)
             continue;
         if (!writer_is_dead(t, word_writer(word)))
@@ -70,30 +72,35 @@ static uint64_t walk(const struct topic *t, const struct wanted *want, uint64_t 
     return seq;
 }
 
-static void set_while_oldest(const struct topic *t, uint8_t *at, uint64_t value, uint64_t o, bool *still)
+// False: `oldest` is no longer o. A swap that fails is tried again: who made it may be late, with an older value.
+static bool set_while_oldest(const struct topic *t, uint8_t *at, uint64_t value, uint64_t o)
 {
-    uint64_t old = get(at);
-    *still = *still && get(t->ring + RH_OLDEST) == o;
-    if (*still)
-        swap(at, old, value); // a swap that fails was made by another reclaimer, with the same value
+    for (unsigned attempt = 0; attempt < ENDLESS; attempt++) {
+        uint64_t old = get(at);
+        if (get(t->ring + RH_OLDEST) != o)
+            return false;
+        if (old == value || swap(at, old, value))
+            return true;
+    }
+    return false;
 }
 
 // Step 3: record what is passed, then pass it.
 static void pass(const struct topic *t, uint64_t o, uint64_t b)
 {
     uint64_t p = get(passed_of(t, o)), gone = 0;
-    bool still = true;
-    for (uint64_t seq = o; seq != b && still; seq++) {
+    for (uint64_t seq = o; seq != b; seq++) {
         if (word_state(get(slot_of(t, seq) + S_WORD)) != GONE)
             continue;
-        set_while_oldest(t, abandoned_of(t, p - o + gone), seq, o, &still);
+        if (!set_while_oldest(t, abandoned_of(t, p - o + gone), seq, o))
+            return;
         gone++;
     }
     step("reclaim.abandoned");
-    set_while_oldest(t, passed_of(t, b), p + (b - o) + gone, o, &still);
+    if (!set_while_oldest(t, passed_of(t, b), p + (b - o) + gone, o))
+        return;
     step("reclaim.passed");
-    if (still)
-        swap(t->ring + RH_OLDEST, o, b);
+    swap(t->ring + RH_OLDEST, o, b);
     step("reclaim.oldest");
 }
 
@@ -103,7 +110,7 @@ static bool reclaim_once(const struct topic *t, const struct wanted *want)
     if (t->reliable)
         limit = below_cursors(t, below_readers(t, limit, true, want->ask), want->ask);
     uint64_t b = walk(t, want, o, limit);
-    if (b != o)
+    if (b != o && b != STALE)
         pass(t, o, b);
     limit = get(t->ring + RH_OLDEST);
     full_fence();
@@ -111,7 +118,10 @@ static bool reclaim_once(const struct topic *t, const struct wanted *want)
     for (uint64_t freed = get(t->ring + RH_FREED); freed < limit; freed = get(t->ring + RH_FREED))
         swap(t->ring + RH_FREED, freed, limit);
     step("reclaim.freed");
-    return get(t->ring + RH_OLDEST) != o || get(t->ring + RH_FREED) != f;
+    bool moved = get(t->ring + RH_OLDEST) != o || get(t->ring + RH_FREED) != f;
+    if (!moved && b == STALE && get(t->ring + RH_TAIL) == want->i)
+        fail(EXIT_CORRUPT, "a slot from %llu on does not carry its sequence", (unsigned long long)o);
+    return moved;
 }
 
 // False: nothing moved, though everybody in the way was asked. i, start and size are of the claim that needs room.

@@ -3,6 +3,8 @@ import java.lang.invoke.VarHandle;
 
 /** Making room in a full ring: section 8. First `oldest` moves, then, after a fence and a look at all holds, `freed`. */
 final class Reclaim {
+    private static final long STALE = -1; // no sequence
+
     private final Topic t;
     private final long i;
     private final long start;
@@ -29,7 +31,7 @@ final class Reclaim {
             limit = belowCursors(belowReaders(limit, true, ask), ask);
         }
         long end = walk(oldest, limit);
-        if (end != oldest) {
+        if (end != oldest && end != STALE) {
             pass(oldest, end);
         }
         limit = t.ring.get(Layout.RH_OLDEST);
@@ -40,7 +42,11 @@ final class Reclaim {
             t.ring.swap(Layout.RH_FREED, seen, limit);
             seen = t.ring.get(Layout.RH_FREED);
         }
-        return t.ring.get(Layout.RH_OLDEST) != oldest || seen != freed;
+        boolean moved = t.ring.get(Layout.RH_OLDEST) != oldest || seen != freed;
+        if (!moved && end == STALE && t.ring.get(Layout.RH_TAIL) == i) {
+            throw new Failure(Failure.CORRUPT, "a slot does not carry its sequence");
+        }
+        return moved;
     }
 
     private long belowReaders(long limit, boolean onlyReliable, boolean ask) {
@@ -84,7 +90,7 @@ final class Reclaim {
                 && startOfSeq - (start + size - t.capacity + t.capacity / 16) >= 0;
     }
 
-    /** Step 2: how far `oldest` may go; {@code oldest} itself if the walk is stale. */
+    /** Step 2: how far `oldest` may go, or STALE. */
     private long walk(long oldest, long limit) {
         long seq = oldest;
         for (long steps = 0; Long.compareUnsigned(seq, limit) < 0 && steps < t.slotCount / 2; steps++) {
@@ -93,7 +99,7 @@ final class Reclaim {
             }
             long word = t.ring.get(t.slot(seq) + Layout.S_WORD);
             if (Layout.lap(word) != t.lap(seq)) {
-                return oldest;
+                return STALE;
             }
             if (Layout.state(word) != Layout.CLAIMED) {
                 seq++;
@@ -123,13 +129,17 @@ final class Reclaim {
         }
     }
 
-    /** A swap that fails was made by another reclaimer, with the same value. */
+    /** False: oldest has moved. A swap that fails is tried again: who made it may be late, with an older value. */
     private boolean setWhile(long oldest, long at, long value) {
-        long old = t.ring.get(at);
-        if (t.ring.get(Layout.RH_OLDEST) != oldest) {
-            return false;
+        for (int attempt = 0; attempt < Failure.ENDLESS; attempt++) {
+            long old = t.ring.get(at);
+            if (t.ring.get(Layout.RH_OLDEST) != oldest) {
+                return false;
+            }
+            if (old == value || t.ring.swap(at, old, value)) {
+                return true;
+            }
         }
-        t.ring.swap(at, old, value);
-        return true;
+        return false;
     }
 }
