@@ -2,6 +2,7 @@
 """Promise 24: every call ends with its answer or with one typed error, and the server lives."""
 
 import datetime
+import gc
 
 import pytest
 
@@ -309,3 +310,20 @@ def test_one_client_may_have_several_time_outs(bus, client, gate):
     assert client.timeout == 20.0
     gate.opened.set()
     assert client.within(None).call("add", 1) == 1
+
+
+def test_a_client_with_another_time_out_outlives_the_one_it_was_made_from(bus, server):
+    hasty = bus.client("calc").within(30)
+    gc.collect()
+    assert hasty.call("add", 1) == 1
+    hasty.close()
+
+
+def test_a_started_server_that_nobody_holds_serves_until_its_bus_closes(bus_root):
+    bus = slipring.Bus("test", root=str(bus_root))
+    bus.server("calc").start()
+    gc.collect()
+    with bus.client("calc") as client, pytest.raises(slipring.UnknownMethod):
+        client.call("nothing")
+    bus.close()
+    assert slipring.Bus("test", root=str(bus_root)).topics() == []
