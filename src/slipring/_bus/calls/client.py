@@ -52,6 +52,7 @@ class Client:
             raise BadArgument(f"capacity={size} must be at least {SMALLEST_REPLY}", argument="capacity")
         reply = {"capacity": size, "slots": 1024, **({} if mode is None else {"mode": mode})}
         self._connection = Connection(bus, service, self._codec.name, reply)
+        self._origin: Client | None = None
         weakref.finalize(self, self._connection.close)  # also when the program ends
 
     # One answer
@@ -143,6 +144,7 @@ class Client:
         other = object.__new__(Client)
         other.__dict__.update(self.__dict__)
         other._timeout = settings.timeout_s(timeout)
+        other._origin = self  # whose end would close the connection
         return other
 
     def wait_for_server(self, timeout: float | None = None) -> bool:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .streaming import Streaming
 
 
+_NO_LOCK = threading.Lock()  # only streams are touched by several threads
+
+
 class Job:
     """What `slipring.current_call()` tells a method about the call it answers."""
 
@@ -35,7 +38,7 @@ class Job:
         self.max_answer: Final = call.max_answer
         self.window: Final = call.window
         self.trail: Final = call.trail
-        self.lock: Final = threading.Lock()
+        self.lock: Final = threading.Lock() if call.window else _NO_LOCK
         self.streaming: Streaming | None = None
         self.task: asyncio.Task[None] | None = None
         self._cancelled = False

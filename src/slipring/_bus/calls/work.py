@@ -31,6 +31,7 @@ class Work:
         self._desk, self._codec, self._limits = desk, codec, limits
         self._looping: Looping | None = None
         self.methods: dict[str, Method] = {}
+        self.keeper: object = None  # a started server lives as long as its threads
         self.crew = Crew(service, limits.workers, desk.receive, self._run, desk.pressed, desk.ring)
         desk.admit, desk.resume = self._admit, self.crew.put
         desk.has_work = lambda: self.crew.has_work
