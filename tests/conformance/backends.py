@@ -8,9 +8,11 @@ test_capabilities.py checks that the sentence is there. Nothing is skipped in si
 
 import asyncio
 import shutil
+import tempfile
 from pathlib import Path
 
 import slipring
+from slipring.bridge import Server
 from slipring.testing import SteppedBus
 from support.waiting import Call
 
@@ -26,6 +28,10 @@ CAPABILITIES = {
 }
 
 
+WINDOW = """A remote subscriber of a lossy topic therefore loses less, one of a reliable topic holds
+publishers back a window later."""
+
+
 class Backend:
     """One kind of bus. `run` is its asyncio.run; `start` begins a call in the background, as `Call` does."""
 
@@ -38,6 +44,9 @@ class Backend:
 
     def forget(self, bus) -> None:
         """A closed bus and all that is on it."""
+
+    def close(self) -> None:
+        """After the test."""
 
     def run(self, coroutine):
         return asyncio.run(coroutine)
@@ -91,6 +100,36 @@ class Stepped(Backend):
         return next(iter(self._buses.values()))
 
 
+class ZeroMQ(Backend):
+    """A bus of this host by way of its server, over loopback; both ends in this process."""
+
+    name = "zmq"
+    lacks = {  # noqa: RUF012
+        "reliable": WINDOW,
+        "ring": WINDOW,
+        "in place": "`loan` and `view` work on memory of one's own, and copy.",
+        "tables": "the server reads and writes its rings.",
+    }
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._place = tempfile.TemporaryDirectory(prefix="slipring-bridge-state-")
+        self._servers: dict[str, tuple] = {}
+
+    def open(self, name: str = "test"):
+        if name not in self._servers:
+            local = slipring.Bus(name, root=self._root)
+            server = Server(local, "tcp://127.0.0.1:0", state=f"{self._place.name}/state")
+            self._servers[name] = server.start(), local
+        return slipring.Bus(self._servers[name][0].address)
+
+    def close(self) -> None:
+        for server, local in self._servers.values():
+            server.close()
+            local.close()
+        self._place.cleanup()
+
+
 class SteppedCall:
     """A spawned function, asked as a thread is asked."""
 
@@ -112,4 +151,4 @@ class SteppedCall:
         assert self._task.waiting_for, "the call ended instead of waiting"
 
 
-BACKENDS = {backend.name: backend for backend in (SharedMemory, Stepped)}
+BACKENDS = {backend.name: backend for backend in (SharedMemory, Stepped, ZeroMQ)}

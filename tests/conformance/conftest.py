@@ -25,7 +25,9 @@ def pytest_generate_tests(metafunc) -> None:
 
 @pytest.fixture
 def backend(request, bus_root):
-    return BACKENDS[request.param](bus_root)
+    backend = BACKENDS[request.param](bus_root)
+    yield backend
+    backend.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 import slipring
 
-pytestmark = pytest.mark.needs("reliable", "history")
+pytestmark = pytest.mark.needs("history")
 
 SMALL = {"capacity": 4096, "slots": 16}
 
@@ -70,6 +70,7 @@ def test_a_conflating_reader_passes_over_an_aborted_newest(bus, pub):
     assert (sub.received, sub.filtered, sub.lost) == (1, 1, 0)
 
 
+@pytest.mark.needs("in place")
 @pytest.mark.parametrize("commit", [True, False], ids=["committed", "aborted"])
 def test_a_conflating_reader_passes_over_an_open_loan_which_counts_once_it_has_settled(bus, pub, commit):
     sub = bus.subscriber("t", conflate=True)

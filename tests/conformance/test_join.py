@@ -31,6 +31,7 @@ def test_a_member_makes_its_topic_reliable(bus):
     assert bus.stats("chat")["delivery"] == "reliable"
 
 
+@pytest.mark.needs("ring")
 def test_a_member_joins_a_lossy_topic_as_it_is(bus):
     bus.create("chat", delivery="lossy", **SMALL)
     ann, bob = bus.join("chat", sender="ann"), bus.join("chat", sender="bob")
@@ -95,6 +96,7 @@ def test_a_member_alone_may_send_for_ever(bus, timeout):
     assert ann.lost == 0
 
 
+@pytest.mark.needs("reliable")
 def test_a_member_is_told_when_the_ring_is_full(bus):
     ann, bob = bus.join("chat", sender="ann", **SMALL), bus.join("chat", sender="bob")
     with pytest.raises(slipring.Full):
