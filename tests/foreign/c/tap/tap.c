@@ -78,12 +78,13 @@ int main(int count, char **arguments)
             seq++;
             abandoned += seen == 2; // a sequence that is no message
         } else if (seen < 0) { // section 9.2
+            uint64_t below; // abandoned sequences below oldest
             do {
                 oldest = GET(OLDEST);
-                count = (int)(GET(passed_at + (oldest & (slots - 1)) * 8) - oldest - abandoned);
+                below = GET(passed_at + (oldest & (slots - 1)) * 8) - oldest;
             } while (GET(OLDEST) != oldest);
-            lost += oldest - seq - (uint64_t)count;
-            abandoned += (uint64_t)count;
+            lost += oldest - seq - (below - abandoned);
+            abandoned = below;
             seq = oldest;
         } else {
             nanosleep(&(struct timespec){0, 1000000}, NULL);
