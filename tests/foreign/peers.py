@@ -22,7 +22,7 @@ from support.processes import CHILD, Process
 HERE = Path(__file__).parent
 STARTS_FAST = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx64m"]
 FOREIGN_FUNCTIONS = ["--add-modules", "jdk.incubator.foreign", "--enable-native-access=ALL-UNNAMED"]
-CORRUPT, BUSY, GONE, FULL, ABSENT = 3, 4, 5, 6, 7  # exit codes, as in c/shared.h
+USAGE, CORRUPT, BUSY, GONE, FULL, ABSENT = 2, 3, 4, 5, 6, 7  # exit codes, as in c/shared.h
 
 PYTHON_PEER = """
 from foreign.peers import Account, message

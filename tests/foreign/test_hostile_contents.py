@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import slipring
-from foreign.peers import ABSENT, BUSY, CORRUPT, FULL, GONE
+from foreign.peers import ABSENT, BUSY, CORRUPT, FULL, GONE, USAGE
 from hostile.damage import TWISTS, Write, random_write, twist
 from layout import document
 
@@ -92,6 +92,16 @@ def test_a_foreign_program_refuses_a_header_that_is_wrong_and_does_not_touch_it(
     peers.publish(language, "s", 1).join(CORRUPT)
     peers.subscribe(language, "lossy").join(CORRUPT)
     assert [path.read_bytes() for path in files(bus)] == before
+    Write(ring, 0, original).make()
+
+
+@pytest.mark.parametrize("language", TRIALS)
+def test_a_foreign_publisher_refuses_a_topic_of_frames(bus, peers, language):
+    bus.create("t", capacity=4096, slots=16)
+    ring = files(bus)[0]
+    original = ring.read_bytes()
+    Write(ring, HEADER["content"].offset, b"\1").make()
+    peers.publish(language, "s", 1).join(USAGE)
     Write(ring, 0, original).make()
 
 

@@ -15,6 +15,7 @@ enum { FREE, CLAIMED, READY, GONE };                                            
 enum { KIND_FREE, KIND_LOSSY, KIND_RELIABLE, KIND_CURSOR, KIND_WRITER };                   // of a table entry
 enum { DELIVERY_LOSSY, DELIVERY_RELIABLE };
 enum { WRITERS_MANY, WRITERS_ONE };
+enum { CONTENT_MESSAGES, CONTENT_FRAMES };
 #define NO_HOLD UINT64_MAX
 
 #define MIN_CAPACITY UINT64_C(4096)

@@ -175,6 +175,8 @@ void topic_open(struct topic *t, const char *directory, const char *name, bool t
             wrong = read_header(&readers, READERS_MAGIC);
         if (!wrong && !geometry_agrees(t, &ring, &readers))
             wrong = "a header that contradicts itself, its file or this system";
+        if (!wrong && to_publish && field32(ring.header, RH_CONTENT) != CONTENT_MESSAGES)
+            fail(EXIT_USAGE, "topic %s is of frames: messages cannot be published there", name);
         if (!wrong) {
             t->ring = map_and_close(&ring, to_publish ? PROT_READ | PROT_WRITE : PROT_READ);
             t->readers = map_and_close(&readers, PROT_READ | PROT_WRITE);

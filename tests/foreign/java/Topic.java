@@ -70,6 +70,9 @@ final class Topic {
         cursorsAt = readersAt + (long) readerCount * Layout.READER_SIZE;
         reliable = bit(r.getInt(Layout.RH_DELIVERY));
         oneWriter = bit(r.getInt(Layout.RH_WRITERS));
+        if (bit(r.getInt(Layout.RH_CONTENT)) && toPublish) {
+            throw new Failure(Failure.USAGE, "a topic of frames: messages cannot be published there");
+        }
         checkRing(r);
         checkReaders(d, r.getLong(Layout.H_GENERATION));
         ring = map(ringFile, toPublish, payloadAt + capacity);
@@ -133,7 +136,6 @@ final class Topic {
         check(r.getLong(Layout.RH_ABANDONED_OFFSET) == abandonedAt, "offsets");
         check(r.getLong(Layout.RH_PAYLOAD_OFFSET) == payloadAt, "offsets");
         check(r.getLong(Layout.H_FILE_SIZE) == payloadAt + capacity && ringFile.size() == payloadAt + capacity, "size");
-        check(r.getInt(Layout.RH_CONTENT) >= 0 && r.getInt(Layout.RH_CONTENT) <= 1, "content");
         check(r.getLong(Layout.H_GENERATION) != 0 && (!oneWriter || writerCount == 1), "settings");
         byte[] found = new byte[16];
         r.get(Layout.RH_BOOT_ID, found);
