@@ -175,6 +175,8 @@ def draw(kept: Path) -> Path:
 
 def draw_if_possible(kept: Path) -> None:
     """Draw here or, where matplotlib is missing, with the rivals' environment, which brings it."""
+    if not panels(json.loads(kept.read_text())["samples"]):
+        return  # only questions that have no picture were asked
     if importlib.util.find_spec("matplotlib"):
         print(f"plot: {draw(kept)}")
         return

@@ -3,7 +3,7 @@
 
 from types import ModuleType
 
-from benchmarks import batches, calls, cells, publisher_cost, ring_size, round_trip, throughput
+from benchmarks import batches, calls, cells, frames, publisher_cost, ring_size, round_trip, throughput
 
 QUESTIONS: dict[str, ModuleType] = {
     "throughput": throughput,
@@ -13,4 +13,5 @@ QUESTIONS: dict[str, ModuleType] = {
     "cells": cells,
     "publisher_cost": publisher_cost,
     "ring_size": ring_size,
+    "frames": frames,
 }

@@ -8,4 +8,6 @@ scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 flatc --python -o "$scratch" "$repository/docs/spec/call.fbs"
 mkdir -p "$into"
-cp "$scratch"/slipring/call/*.py "$into"
+for file in "$scratch"/slipring/call/*.py; do
+    { echo "# SPDX-License-Identifier: Apache-2.0"; cat "$file"; } > "$into/$(basename "$file")"
+done

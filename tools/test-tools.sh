@@ -4,6 +4,7 @@
 set -eu
 . "$(dirname "$0")/need.sh"
 command -v chromium >/dev/null || need chromium "a browser to look at the demo's report with"
+command -v flatc >/dev/null || need flatbuffers-compiler "the FlatBuffers compiler"
 command -v valgrind >/dev/null || need valgrind "valgrind"
 command -v unshare >/dev/null || need util-linux "unshare and setpriv"
 command -v mount >/dev/null || need mount "mount"

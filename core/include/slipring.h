@@ -299,7 +299,7 @@ typedef struct slipring_frame_reader slipring_frame_reader;
 
 typedef struct slipring_frame_reading {
     const char *stream; /* NULL: all of them */
-    int start;          /* NEW, LAST or OLDEST; SEQ: the subscriber was there before the topic */
+    int start;          /* NEW (since the subscriber opened), LAST or OLDEST; SEQ: the subscriber was there before the topic */
     bool conflate;
     const slipring_stream *insist; /* name "": any stream; dimensions 0 and dtype "": any */
     size_t insist_count;

@@ -44,16 +44,27 @@ int slr_announcement_next(slipring_subscriber *sub, struct slr_announcement *out
     return m.size <= sizeof body ? take_apart(body, m.size, out) : no_announcement(m.seq);
 }
 
-int slr_announcement_newest(slipring_subscriber *sub, struct slr_announcement *out) {
+static int read_at(slipring_subscriber *sub, int start, uint64_t seq, struct slr_announcement *out) {
     struct slr_filter *filter = sub->filter;
     bool conflate = sub->conflate;
     sub->filter = NULL;
     sub->conflate = false;
-    int code = slipring_subscriber_seek(sub, SLIPRING_START_LAST, 0);
+    int code = slipring_subscriber_seek(sub, start, seq);
     if (!code) code = slr_announcement_next(sub, out);
     sub->filter = filter;
     sub->conflate = conflate;
     return code;
+}
+
+int slr_announcement_newest(slipring_subscriber *sub, struct slr_announcement *out) {
+    return read_at(sub, SLIPRING_START_LAST, 0, out);
+}
+
+int slr_announcement_before(slipring_subscriber *sub, struct slr_announcement *out) {
+    uint64_t position = sub->position;
+    if (position == 0) return SLIPRING_EMPTY;
+    int code = read_at(sub, SLIPRING_START_SEQ, position - 1, out);
+    return code || out->seq == position - 1 ? code : slr_announcement_newest(sub, out); /* a whole ring went by */
 }
 
 void slr_frames_counts(const struct slr_pool *pool, const struct slr_announcement *newest, uint64_t *counts) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing frames: taking a buffer, and sending what is in it. A topic with one writer carries announcements; the frames are in a pool of buffers beside it.
+ * Writing frames: taking a buffer, and sending what is in it. A topic with one writer carries announcements; the frames
+ * are in a pool of buffers beside it.
  *
  * Each buffer has a word {state, number}, which only the writer changes. Each reader has, in its own table entry, a mask
  * of the buffers it holds and the generation of the pool they belong to. The handshake is that of hazard pointers:
@@ -13,9 +14,12 @@
  * goes on to the next buffer, and is FULL when all of the stream's are held. Only then it asks whether the holders live:
  * a bit counts as long as its owner's lock does.
  *
- * A finished frame's word becomes {SENT, m}, m being higher than any number before; then its announcement is sent: that is the one moment at which the frame
- * comes to be. A writer may die anywhere. What it left WRITING is FREE to the next writer, with the same number: nobody
- * was ever told the next one, and who knows the old one finds it gone. Numbers are never used twice.
+ * A finished frame's word becomes {SENT, m}, m being higher than any number before; then its announcement is sent: that
+ * is the one moment at which the frame comes to be. A writer may die anywhere. What it left WRITING is FREE to the next
+ * writer, with the same number: nobody was ever told the next one, and who knows the old one finds it gone. Numbers are
+ * never used twice.
+ *
+ * A model of it is checked by spin: core/models/frames.pml.
  *
  * Which buffer: the one sent last among those that every reader has passed, since the processor may still have it in its
  * cache; else the one sent longest ago. The newest frame of a stream is taken only if there is no other.

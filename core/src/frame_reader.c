@@ -30,9 +30,10 @@ static int filter_stream(slipring_frame_reader *r) {
     return slr_filter_copy(r->stream[0] ? &filter : NULL, &r->sub->filter);
 }
 
-/* From now on: the newest announcement tells what each stream has had so far. */
+/* From the subscriber's place on: whoever saw it attach may have sent since. The announcement before tells what each
+ * stream had had until then. */
 static int start_new(slipring_frame_reader *r) {
-    int code = slr_announcement_newest(r->sub, &r->news);
+    int code = slr_announcement_before(r->sub, &r->news);
     if (code && code != SLIPRING_EMPTY) return code;
     if (r->pool) slr_frames_counts(r->pool, code ? NULL : &r->news, r->expected);
     return SLIPRING_OK;

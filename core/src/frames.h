@@ -24,6 +24,8 @@ struct slr_announcement {
 int slr_announcement_next(slipring_subscriber *sub, struct slr_announcement *out);
 /* The topic's newest one, whatever the filter; the position is behind it. */
 int slr_announcement_newest(slipring_subscriber *sub, struct slr_announcement *out);
+/* The one before the subscriber's position, where it stays; a later one, and it stands behind that, if this is gone. */
+int slr_announcement_before(slipring_subscriber *sub, struct slr_announcement *out);
 
 /* Frames sent in each stream of the pool so far: told by the newest announcement if it is of this pool. */
 void slr_frames_counts(const struct slr_pool *pool, const struct slr_announcement *newest, uint64_t *counts);

@@ -124,6 +124,38 @@ static void other_streams(void) {
     CHECK(!file_exists("t", "frames"));
 }
 
+/* All of the old pool is held: none of the new one is. */
+static void holds_are_of_one_pool(void) {
+    slipring_stream before = stream_of("main", 50, 3), after = stream_of("main", 60, 3);
+    struct writing w = writing("t", &before, 1);
+    struct reading r = reading("t", READING(.start = SLIPRING_START_NEW));
+    slipring_frame held[3], frame;
+    slipring_frame_buffer buffer;
+    for (uint64_t i = 0; i < 3; i++) {
+        send_frame(w, 0, i);
+        CHECK(take_frame(r, &held[i]));
+    }
+    CHECK_CODE(slipring_frame_writer_take(w.writer, 0, &buffer), SLIPRING_FULL);
+    writing_end(w);
+    w = writing("t", &after, 1);
+    for (int followed = 0; followed <= 1; followed++) {
+        expect_no_frame(r); /* and looks for the new pool */
+        for (int i = 0; i < 3; i++) CHECK_OK(slipring_frame_writer_take(w.writer, 0, &buffer));
+        for (uint32_t i = 0; i < 3; i++) CHECK_OK(slipring_frame_writer_abort(w.writer, i));
+        send_frame(w, 0, 3);
+        CHECK(take_frame(r, &frame));
+        CHECK_EQ(frame.size, 480);
+        release_frame(r, &frame);
+    }
+    for (uint64_t i = 0; i < 3; i++) {
+        CHECK_EQ(read_stamp(&held[i]), i);
+        release_frame(r, &held[i]);
+    }
+    reading_end(r);
+    writing_end(w);
+    CHECK_OK(slipring_topic_remove(bus, "t"));
+}
+
 static void refusals(void) {
     slipring_stream s = stream_of("main", 50, 3), bad;
     struct writing w = writing("t", &s, 1), second;
@@ -155,6 +187,7 @@ static void run(void) {
     the_same_again();
     what_the_dead_left();
     other_streams();
+    holds_are_of_one_pool();
     refusals();
 }
 

@@ -132,6 +132,24 @@ static void starts(void) {
     CHECK_OK(slipring_topic_remove(bus, "t"));
 }
 
+/* A writer that waits for a subscriber may send before that one has its reader: those frames are not missed. */
+static void sent_as_soon_as_seen(void) {
+    slipring_stream s = stream_of("main", 16, 3);
+    struct writing w = writing("t", &s, 1);
+    for (int before = 0; before <= 1; before++) {
+        struct reading r = {.sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW))};
+        uint64_t first = send_frame(w, 0, 7);
+        CHECK_OK(slipring_frame_reader_open(r.sub, bus, "t", READING(.start = SLIPRING_START_NEW), &r.reader));
+        for (uint64_t i = 0; i < 8; i++) send_frame(w, 0, 8 + i);
+        for (uint64_t i = 5; i < 8; i++) expect_frame(r, 8 + i);
+        CHECK_EQ(frame_counts(r).received + frame_counts(r).lost, 9);
+        CHECK_EQ(first, 9 * (uint64_t)before);
+        reading_end(r);
+    }
+    writing_end(w);
+    CHECK_OK(slipring_topic_remove(bus, "t"));
+}
+
 static void notes_arrive(void) {
     slipring_stream s = stream_of("main", 16, 2);
     struct writing w = writing("t", &s, 1);
@@ -161,6 +179,7 @@ static void run(void) {
     many_streams();
     conflated();
     starts();
+    sent_as_soon_as_seen();
     notes_arrive();
 }
 

@@ -15,6 +15,7 @@ A map of the package:
     slipring.Message        body, sender, type, seq, time_ns, topic
     slipring.wait           on many subscribers
     slipring.errors         every error, one class per cause
+    slipring.bridge         a bus between hosts (extra "zmq")
     slipring.cli            the command line (extra "cli")
 
     slipring._bus           the Python part of the above

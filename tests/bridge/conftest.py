@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bridges between real processes over loopback.
 
-serve(**settings)      -> Served: a server in a process of its own, exporting the bus "test"; .address, .kill(),
-                          .restart() at the same port
+serve(**settings)      -> Served: a server in a process of its own, exporting the bus "test"; .address,
+                          .kill(), .restart() at the same port
 connect(address)       -> a remote bus, closed after the test
 proxy(address)         -> Proxy: the same server through a connection that can be cut, stalled or replaced
 """

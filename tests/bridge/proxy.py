@@ -5,6 +5,7 @@ proxy.address          the server's address, through here
 proxy.cut()            drop all connections (reset); new ones are served
 proxy.refuse() / .admit()   drop all, and whoever comes / serve again
 proxy.stall() / .flow()     pass nothing on, keep the connections open / pass on again: half-open peers
+proxy.watch            called with all that passes
 proxy.garble()         send random bytes into all connections, both ways
 """
 
@@ -26,6 +27,7 @@ class Proxy:
         self._pairs: dict[socket.socket, socket.socket] = {}
         self._admitting, self._stalled, self._closing = True, False, False
         self.connections = 0
+        self.watch = lambda data: None
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -62,6 +64,7 @@ class Proxy:
         try:
             data = one.recv(1 << 16)
             if data:
+                self.watch(data)
                 self._pairs[one].sendall(data)
                 return
         except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same code over ZeroMQ (promise 27): what a message carries, both deliveries, errors. One server, real TCP."""
+"""The same code over ZeroMQ (promise 27): what a message carries, both deliveries, errors."""
 
 import asyncio
 import os

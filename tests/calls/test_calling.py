@@ -2,6 +2,7 @@
 """Promise 24: every call ends with its answer or with one typed error, and the server lives."""
 
 import datetime
+import gc
 
 import pytest
 
@@ -309,3 +310,45 @@ def test_one_client_may_have_several_time_outs(bus, client, gate):
     assert client.timeout == 20.0
     gate.opened.set()
     assert client.within(None).call("add", 1) == 1
+
+
+def test_a_client_with_another_time_out_outlives_the_one_it_was_made_from(bus, server):
+    hasty = bus.client("calc").within(30)
+    gc.collect()
+    assert hasty.call("add", 1) == 1
+    hasty.close()
+
+
+def test_a_started_server_that_nobody_holds_serves_until_its_bus_closes(bus_root):
+    bus = slipring.Bus("test", root=str(bus_root))
+    bus.server("calc").start()
+    gc.collect()
+    with bus.client("calc") as client, pytest.raises(slipring.UnknownMethod):
+        client.call("nothing")
+    bus.close()
+    assert slipring.Bus("test", root=str(bus_root)).topics() == []
+
+
+def test_a_publisher_that_must_find_its_topic_does_not_make_it(bus):
+    with pytest.raises(slipring.TopicNotFound):
+        bus.publisher("missing", must_exist=True)
+    assert bus.topics() == []
+    bus.create("there")
+    with bus.publisher("there", must_exist=True) as publisher:
+        assert publisher.send(b"x") == 0
+
+
+def test_a_looker_tells_one_owner_of_an_entry_from_the_next(bus):
+    bus.create("t", writers="one")
+    looker = slipring._native.Looker(bus.path, "t")
+    owners = [looker.owner(0)]
+    for _ in range(3):
+        with bus.publisher("t"):
+            owners.append(looker.owner(0))
+        assert looker.owner(0) == 0
+    assert owners[0] == 0 and len(set(owners)) == 4
+    with pytest.raises(slipring.BadArgument):
+        looker.owner(1)
+    looker.close()
+    with pytest.raises(slipring.Closed):
+        looker.owner(0)

@@ -63,7 +63,7 @@ SERVER_PLACES = [
     ("calls.desk", "Desk", "accept", "before", 3),
     ("calls.desk", "Desk", "_meet", "before", 1),
     ("calls.desk", "Desk", "_meet", "after", 1),
-    ("calls.handling", "", "invoke", "before", 4),
+    ("calls.work", "", "invoke", "before", 4),
     ("calls.callers", "Caller", "send", "before", 5),
     ("calls.callers", "Caller", "send", "after", 5),
     ("calls.callers", "Caller", "send", "after", 40),

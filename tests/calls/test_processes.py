@@ -304,3 +304,25 @@ def test_idle_servers_and_clients_use_no_processor_time(processes):
     assert max(used) <= 0.1
     client.kill()
     stop(server)
+
+
+def test_a_client_that_does_not_read_keeps_nobody_busy(processes):
+    server = start_server(processes)
+    lazy = processes.start(
+        """
+        client = bus.client("calc", timeout=60, capacity="64KiB")
+        client.call("echo", 0)
+        streams = [client.stream("count", 1000, 4000) for _ in range(30)]
+        big = client._begin("big", (10_000_000,), {}, None, 0)
+        say("asked")
+        hear()
+        """
+    )
+    lazy.expect("asked")
+    settled = processes.start("import time; time.sleep(0.5); say(1); time.sleep(1.5); say(2)")
+    settled.expect(1)
+    before = server.cpu_seconds
+    settled.expect(2)
+    assert server.cpu_seconds - before <= 0.2
+    lazy.kill()
+    stop(server)

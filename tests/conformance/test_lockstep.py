@@ -38,7 +38,7 @@ places = st.one_of(st.sampled_from(["new", "last", "oldest", "never", 1.5]), st.
 filters = st.sampled_from([{}, {}, {"types": ["a"]}, {"ignore_types": ["a"]}, {"ignore_senders": ["ann"]}])
 cursors = st.sampled_from([None, None, None, "c", "d", "x" * 64])
 settings_asked = st.sampled_from(
-    [{}, {}, {"slots": 16}, {"delivery": "lossy"}, {"capacity": -1}, {"size": 1}]
+    [{}, {}, {"slots": 1 << 15}, {"delivery": "lossy"}, {"capacity": -1}, {"size": 1}]
 )
 ways = st.sampled_from(["recv", "recv_many", "recv_batch", "recv_into", "into a small buffer"])
 bad_calls = st.sampled_from(

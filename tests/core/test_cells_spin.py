@@ -2,40 +2,20 @@
 """The model of cells (core/models/cells.pml) holds in every interleaving, with both ends killed between any
 two steps; and it notices mistakes that are planted in it."""
 
-import re
-import subprocess
-from pathlib import Path
+from functools import partial
 
 import pytest
 
-MODEL = Path(__file__).resolve().parents[2] / "core/models/cells.pml"
-WATCHDOG_S = 300
+from support import spin
+from support.spin import WATCHDOG_S, errors
+
+verify = partial(spin.verify, "cells.pml")
 SIZES = [
     {"N": 1, "PUTS": 4, "TAKES": 3},
     {"N": 2, "PUTS": 4, "TAKES": 2},
     {"N": 2, "PUTS": 6, "TAKES": 3, "DEATHS": 0},
     {"N": 3, "PUTS": 5, "TAKES": 2, "DEATHS": 0},
 ]
-
-
-def verify(place: Path, **switches) -> str:
-    """What the verifier says about the whole state space."""
-    defines = [f"-D{name}={value}" for name, value in switches.items()]
-    steps = (
-        ["spin", *defines, "-a", str(MODEL)],
-        ["cc", "-O2", "-DSAFETY", "-DCOLLAPSE", "-w", "-o", "pan", "pan.c"],
-        ["./pan", "-m100000"],
-    )
-    for command in steps:
-        done = subprocess.run(
-            command, cwd=place, capture_output=True, text=True, timeout=WATCHDOG_S, check=True
-        )
-    return done.stdout
-
-
-def errors(report: str) -> int:
-    assert "max search depth too small" not in report, report
-    return int(re.search(r"errors: (\d+)", report)[1])
 
 
 @pytest.mark.timeout(WATCHDOG_S)

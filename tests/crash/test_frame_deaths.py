@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 22, invariants 4 and 5: publishers and holders of frames killed, stopped and forked at any moment."""
+"""Promise 22, invariants 4 and 5: publishers and holders of frames killed, stopped, forked at any moment."""
 
 import os
 import random

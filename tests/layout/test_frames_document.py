@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/spec/frames.md and the compiled core say the same, and the document is enough to decode a live pool."""
+"""docs/spec/frames.md and the compiled core say the same; the document is enough to decode a live pool."""
 
 import mmap
 import struct
@@ -20,7 +20,7 @@ HASH, ROWS = _native.layout("frames")
 
 def test_the_tables_equal_the_compiled_structures_row_for_row():
     documented = [
-        (name, field.name, field.offset, field.size) for name, rows in FRAMES.structures.items() for field in rows
+        (name, row.name, row.offset, row.size) for name, rows in FRAMES.structures.items() for row in rows
     ]
     assert documented == ROWS
 
@@ -58,7 +58,8 @@ class Pool:
         place = 3 * page
         self.streams, self.places = [], []
         for entry in range(self.header["stream_count"]):
-            stream = Memory(self.map, FRAMES, "pool_stream", page + entry * FRAMES.constants["pool_stream_size"])
+            entry_place = page + entry * FRAMES.constants["pool_stream_size"]
+            stream = Memory(self.map, FRAMES, "pool_stream", entry_place)
             shape = struct.unpack(f"{stream['dimensions']}Q", stream["shape"][: 8 * stream["dimensions"]])
             dtype = np.dtype(stream["dtype"].rstrip(b"\0").decode())
             assert stream["frame_bytes"] == dtype.itemsize * np.prod(shape)
@@ -134,7 +135,7 @@ STREAM = "name frame_bytes item_size dimensions first_buffer buffer_count shape"
 
 @pytest.mark.parametrize(
     ("structure", "field"),
-    [("pool_header", field) for field in HEADER.split()] + [("pool_stream", field) for field in STREAM.split()],
+    [("pool_header", name) for name in HEADER.split()] + [("pool_stream", name) for name in STREAM.split()],
 )
 def test_a_changed_header_is_refused_and_the_file_left_as_it_is(bus, structure, field):
     frames = bus.frames("cam", shape=(3, 4), dtype="u2", buffers=2)
@@ -156,7 +157,7 @@ def test_a_changed_header_is_refused_and_the_file_left_as_it_is(bus, structure, 
         assert frames.streams()
         return
     for use in (frames.streams, frames.subscriber, frames.publisher):
-        with pytest.raises((slipring.WrongLayout, slipring.Corrupt), match="cam.frames"):
+        with pytest.raises((slipring.WrongLayout, slipring.Corrupt), match=r"cam\.frames"):
             use()
     assert path.read_bytes() == contents
     assert "cam.frames" in bus.doctor()[0]["problem"]
@@ -170,6 +171,6 @@ def test_a_pool_of_another_size_is_refused(bus, size):
     path = Path(bus.path, "cam.frames")
     with path.open("r+b") as file:
         file.truncate(0 if size is None else path.stat().st_size + size)
-    with pytest.raises((slipring.WrongLayout, slipring.Corrupt), match="cam.frames"):
+    with pytest.raises((slipring.WrongLayout, slipring.Corrupt), match=r"cam\.frames"):
         frames.subscriber()
     bus.remove("cam")

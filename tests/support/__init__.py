@@ -13,5 +13,6 @@ support.processes   Process, Processes: the harness, see its head.
 support.child       what runs inside a started process: ``bus``, ``say``, ``hear``.
 support.waiting     eventually(condition), wait_until_asleep(pid, tid), Call: synchronisation without sleeps.
 support.model       TopicModel, ReaderModel: what the documents promise, in plain Python (properties).
+support.spin        verify(model, place): core/models, searched whole.
 support.leaks       Snapshot: descriptors, mappings, children, threads and files, compared around every test.
 """

@@ -3,6 +3,7 @@
 
 import asyncio
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -128,6 +129,17 @@ def test_an_exception_in_the_block_aborts_and_nobody_sees_it(frames):
     assert receive(sub) is None
     send(pub, 5)
     assert receive(sub) == (0, 5)
+
+
+def test_a_frame_that_an_aborted_one_was_written_over_is_lost_not_shown(bus):
+    frames = bus.frames("one", shape=(9,), buffers=1)
+    pub, sub = frames.publisher(), frames.subscriber()
+    send(pub, 1)
+    with pytest.raises(KeyError), pub.frame() as array:
+        array[:5] = 66
+        raise KeyError
+    assert receive(sub) is None
+    assert (sub.received, sub.lost) == (0, 1)
 
 
 def test_what_was_made_of_the_array_cannot_change_a_sent_frame(frames):
@@ -374,6 +386,7 @@ def test_a_second_publisher_is_busy_and_messages_and_frames_do_not_mix(bus, fram
         ({"shape": (2,), "dtype": "O"}, "dtype"),
         ({"shape": (2,), "dtype": "nonsense"}, "dtype"),
         ({"shape": (2,), "dtype": "S0"}, "dtype"),
+        ({"shape": (2,), "dtype": ("f4", (3,))}, "dtype"),
         ({"shape": (2,), "buffers": 0}, "buffers"),
         ({"shape": (2,), "buffers": 65}, "buffers"),
         ({"shape": (2,), "buffers": 33, "streams": ("a", "b")}, "buffers"),
@@ -418,6 +431,19 @@ def test_stats_doctor_and_remove_know_frames(bus, frames):
     again = frames.publisher()
     send(again, 3)
     assert receive(frames.subscriber(start="last")) == (0, 3)
+
+
+def test_a_bus_without_shared_memory_refuses_frames():
+    from slipring import testing
+
+    with testing.SteppedBus() as stepped, pytest.raises(slipring.BadArgument):
+        stepped.frames("cam", **SMALL)
+
+
+def test_a_missing_numpy_names_the_extra(bus, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(ImportError, match=r"slipring\[numpy\]"):
+        bus.frames("cam")
 
 
 def test_a_full_reader_table_is_refused_by_name(bus):

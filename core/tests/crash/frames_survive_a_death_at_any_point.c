@@ -185,6 +185,8 @@ static void read_all(struct reading r, uint64_t *next) {
 
 static void all_buffers_are_there(struct writing w) {
     slipring_frame_buffer buffer;
+    for (uint32_t b = 0; b < BUFFERS; b++)
+        CHECK(slr_buffer_state_of(slr_peek(&w.writer->pool->buffer[b].word)) != SLR_BUFFER_WRITING);
     for (int i = 0; i < BUFFERS; i++) CHECK_OK(slipring_frame_writer_take(w.writer, 0, &buffer));
     CHECK_CODE(slipring_frame_writer_take(w.writer, 0, &buffer), SLIPRING_FULL);
     for (uint32_t i = 0; i < BUFFERS; i++) CHECK_OK(slipring_frame_writer_abort(w.writer, i));
@@ -239,6 +241,8 @@ static void judge(const struct role *role) {
     CHECK_EQ(read_stamp(&held), 0);
     if (!role->live_writer) live = writing("t", &s, 1);
     CHECK_EQ(live.writer->counts[0], record->announced);
+    for (uint32_t b = 0; b < BUFFERS; b++) /* nothing is left as the dead left it */
+        CHECK(slr_buffer_state_of(slr_peek(&live.writer->pool->buffer[b].word)) != SLR_BUFFER_WRITING);
     for (int i = 0; i < 3 * BUFFERS; i++) {
         next_of(live);
         if (i % 3 == 0) read_all(survivor, &next_id);

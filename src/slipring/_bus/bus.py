@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .calls.client import Client
     from .calls.server import Server
 
+
 def default_root() -> str:
     """$SLIPRING_ROOT, or a directory of the user's own in shared memory."""
     return os.environ.get("SLIPRING_ROOT") or f"/dev/shm/slipring-{os.getuid()}"
@@ -96,7 +97,9 @@ class Bus:
     clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
     _member: type[Member] = Member
 
-    def __new__(cls, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> Self:
+    def __new__(
+        cls, name: str = "default", *, root: str | os.PathLike[str] | None = None, **of_subclasses: Any
+    ) -> Self:
         return super().__new__(transports.chosen(cls, name, root))
 
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:

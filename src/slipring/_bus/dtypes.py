@@ -28,6 +28,8 @@ def to_text(dtype: Any, what: str) -> tuple[str, int]:
         raise BadArgument(f"dtype={dtype!r} is no numpy dtype: {error}", argument="dtype") from None
     if chosen.hasobject:
         raise BadArgument(f"dtype={dtype!r} has Python objects, which cannot be shared", argument="dtype")
+    if chosen.subdtype is not None:
+        raise BadArgument(f"dtype={dtype!r} is an array itself: put its shape into shape=", argument="dtype")
     if chosen.itemsize == 0:
         raise BadArgument(f"dtype={dtype!r} has elements of no size: give it one", argument="dtype")
     return (chosen.str if chosen.names is None else repr(chosen.descr)), chosen.itemsize

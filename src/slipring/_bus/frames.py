@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from slipring.errors import BadArgument
 
 from . import dtypes, frame_streams, settings
 from .frame_publisher import FramePublisher
@@ -40,6 +43,8 @@ class Frames:
         streams: Any,
         topic_settings: dict[str, Any],
     ) -> None:
+        if not os.path.isabs(bus.path):
+            raise BadArgument(f"frames are shared memory, which {bus!r} has none of", argument="bus")
         dtypes.numpy(frame_streams.NEEDS)
         self.topic = topic
         self._bus = bus

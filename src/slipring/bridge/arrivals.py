@@ -9,7 +9,7 @@ server process, a seek), its counts begin anew: the difference is kept as a base
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from slipring._bus.subscriber import Message
 
@@ -40,14 +40,22 @@ class Arrivals:
         self.read = Place()  # as far as the program has read
         self.received = self.conflated = self.tail = 0
 
-    def begin(self, epoch: int, position: int, lost: int, filtered: int, *, forget: bool) -> None:
-        """The server's subscriber is a new one, or elsewhere. forget: what has arrived is not read."""
+    def begin(self, facts: dict[str, Any], *, forget: bool) -> None:
+        """The server's subscriber is a new one, or elsewhere: its counts before it came here are not ours.
+
+        forget: what has arrived is not read any more.
+        """
+        known = self.read if forget else self.arrived
+        self.epoch, self.tail = facts["epoch"], facts["tail"]
+        self._base = Place(0, known.lost - facts["lost_before"], known.filtered - facts["filtered_before"])
+        place = self._placed(facts["position"], facts["lost"], facts["filtered"])
         if forget:
             self._queue.clear()
             self._messages = 0
-            self.arrived = self.read = self.read._replace(position=position)
-        self.epoch = epoch
-        self._base = Place(0, self.arrived.lost - lost, self.arrived.filtered - filtered)
+            self.read = place
+        elif place != self.arrived:
+            self._queue.append(_Arrival(None, place))
+        self.arrived = place
 
     def _placed(self, position: int, lost: int, filtered: int) -> Place:
         return Place(position, self._base.lost + lost, self._base.filtered + filtered)

@@ -49,8 +49,13 @@ class State(Enum):
 class Connection:
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], address: Address) -> None:
         self.state = State.TRYING
+        pair = None if address.key is None else keys.load_pair(address.key, "key")
+        server = None if address.server_key is None else keys.load_public(address.server_key, "server_key")
         self._socket = context.socket(zmq.DEALER)
         self._configure(address)
+        if pair is not None and server is not None:
+            self._socket.curve_publickey, self._socket.curve_secretkey = pair
+            self._socket.curve_serverkey = server
         self._monitor = self._socket.get_monitor_socket(_EVENTS)
         self._poller = zmq.Poller()
         self._poller.register(self._monitor, zmq.POLLIN)
@@ -70,9 +75,6 @@ class Connection:
         socket.heartbeat_ivl, socket.heartbeat_timeout = _HEARTBEAT_MS, 4 * _HEARTBEAT_MS
         socket.maxmsgsize = _MOST_FRAME_BYTES
         socket.ipv6 = True
-        if address.key is not None and address.server_key is not None:
-            socket.curve_publickey, socket.curve_secretkey = keys.load_pair(address.key, "key")
-            socket.curve_serverkey = keys.load_public(address.server_key, "server_key")
 
     def wait(self, descriptor: int, timeout_s: float, to_send: bool) -> None:
         """Until something happens here, the descriptor is readable, or the time is up."""

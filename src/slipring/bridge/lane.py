@@ -92,9 +92,10 @@ class Lane:
         start = place.number or mirror.start_at
         cursor = None if mirror.lossy else f"mirror.{mirror.name}"
         self._sub = mirror.source.subscriber(self.topic, start, mirror.lossy or None, cursor)
-        if self._sub.position < place.number:
-            self._sub.seek(place.number)
         self._base_lost = place.lost
+        if place.number:  # the cursor is behind what was published: what it lost there is known already
+            self._base_lost -= self._sub.lost
+            self._sub.seek(place.number)
         self.state, self.problem = "running", ""
 
     def _close(self) -> None:

@@ -194,7 +194,7 @@ class Link:
         except (SlipringError, OSError, zmq.ZMQError) as error:
             self._fatal = error
         finally:
-            self._context.term()
+            self._context.destroy(0)
             self._end()
 
     def _pause(self, seconds: float) -> None:

@@ -144,16 +144,17 @@ def subscribe(session: Session, content: Content) -> Content:
     resent = old.resume(position) if old is not None and position is not None else None
     if old is not None and resent is not None:
         session.resend(resent)
-        return _facts(session, old, resumed=True)
+        return _facts(session, old)
     if old is not None:
         session.drop_outlet(number)
     subscriber = session.evicting(lambda: _attach(session, content, position))
+    before = _go_to(subscriber, content, position)
     messages, size = (_of(content, name, int) for name in ("messages", "bytes"))
     limit = session.window
     window = Window(max(1, min(messages, limit.messages)), max(1, min(size, limit.bytes)))
     outlet = Outlet(number, subscriber, window, _of(content, "conflate", bool))
     session.add_outlet(outlet)
-    return _facts(session, outlet, resumed=False)
+    return _facts(session, outlet, before)
 
 
 def _attach(session: Session, content: Content, position: int | None) -> Subscriber:
@@ -168,7 +169,7 @@ def _attach(session: Session, content: Content, position: int | None) -> Subscri
     elif _of(content, "waited", bool) and not isinstance(start, int) and topic in session.bus.topics():
         start = 0  # it was there before its topic: nothing of it may be missed unnoticed
     own = _of(content, "own", int, optional=True)
-    subscriber = session.bus._subscribe(
+    return session.bus._subscribe(
         topic,
         start,
         _of(content, "lossy", bool, optional=True),
@@ -180,13 +181,19 @@ def _attach(session: Session, content: Content, position: int | None) -> Subscri
         _of(content, "expires", float, optional=True),
         None if own is None else session.inlet(own).origin.publisher._entry(),
     )
+
+
+def _go_to(subscriber: Subscriber, content: Content, position: int | None) -> tuple[int, int]:
+    """A cursor opens where it was committed, its client is further: what it lost before is known there."""
+    if position is None or content.get("cursor") is None:
+        return 0, 0
+    before = subscriber.lost, subscriber.filtered
     try:
-        if position is not None and content.get("cursor") is not None:
-            subscriber._seek(START_SEQ, position)
+        subscriber._seek(START_SEQ, position)
     except SlipringError:
         subscriber.close()
         raise
-    return subscriber
+    return before
 
 
 def check_generation(session: Session, topic: str, generation: str) -> None:
@@ -198,12 +205,15 @@ def check_generation(session: Session, topic: str, generation: str) -> None:
         raise TopicGone(f"topic {topic!r} was removed while the connection was lost")
 
 
-def _facts(session: Session, outlet: Outlet, resumed: bool) -> Content:
+def _facts(session: Session, outlet: Outlet, before: tuple[int, int] | None = None) -> Content:
+    """How a subscription stands; before: what one that is new here had lost and filtered elsewhere."""
     _, lost, filtered, position, tail, entry, reliable = outlet.subscriber._counts()
     attached = outlet.subscriber.attached
     generation = str(session.bus.stats(outlet.subscriber.topic)["generation"]) if attached else None
     return {
-        "resumed": resumed,
+        "resumed": before is None,
+        "lost_before": before[0] if before else 0,
+        "filtered_before": before[1] if before else 0,
         "epoch": outlet.epoch,
         "attached": attached,
         "generation": generation,
@@ -223,9 +233,10 @@ def unsubscribe(session: Session, content: Content) -> None:
 
 def seek(session: Session, content: Content) -> Content:
     outlet = session.outlet(_of(content, "handle", int))
+    before = outlet.subscriber.lost, outlet.subscriber.filtered
     outlet.seek(_of(content, "start", int), _of(content, "seq", int))
     session.wake(outlet)
-    return _facts(session, outlet, resumed=True)
+    return _facts(session, outlet, before)
 
 
 def commit(session: Session, content: Content) -> None:
@@ -234,7 +245,7 @@ def commit(session: Session, content: Content) -> None:
 
 def look(session: Session, content: Content) -> Content:
     """How a subscription stands."""
-    return _facts(session, session.outlet(_of(content, "handle", int)), resumed=True)
+    return _facts(session, session.outlet(_of(content, "handle", int)))
 
 
 BUSY_WITH_THE_GONE = (Busy, TooManyReaders, TooManyWriters)

@@ -58,8 +58,7 @@ class RemoteSubscriber(Account, Handle):
         if error is not None:
             return
         self._facts = facts
-        self._arrivals.begin(facts["epoch"], facts["position"], facts["lost"], facts["filtered"], forget=True)
-        self._arrivals.tail = facts["tail"]
+        self._arrivals.begin(facts, forget=True)
         self._link.handles[self.handle] = self
 
     def reopening(self) -> Call | None:
@@ -78,8 +77,7 @@ class RemoteSubscriber(Account, Handle):
                 self._fail(error)
                 return
             if not facts["resumed"]:
-                counts = facts["lost"], facts["filtered"]
-                self._arrivals.begin(facts["epoch"], facts["position"], *counts, forget=False)
+                self._arrivals.begin(facts, forget=False)
             self._facts = facts
         self._link.ask_again(self)
         self._acknowledge()
@@ -293,8 +291,7 @@ class RemoteSubscriber(Account, Handle):
     def _sought(self, facts: Any, error: Exception | None) -> None:
         if error is None:
             with self._changed:
-                counts = facts["lost"], facts["filtered"]
-                self._arrivals.begin(facts["epoch"], facts["position"], *counts, forget=True)
+                self._arrivals.begin(facts, forget=True)
 
     def commit(self, seq: int | None = None, /) -> None:
         """Move the cursor to seq, or past everything received."""

@@ -185,3 +185,14 @@ def keys(directory: str, name: str) -> None:
 
     for path in key_files.create(directory, name):
         tables.put_line(str(path))
+
+
+@command.command(short_help="Forget what was passed on into topics that are gone.")
+@click.option("--state", metavar="DIR", help="Where it was noted.  [default: beside the bus]")
+@click.pass_obj
+def tidy(target: Target, state: str | None) -> None:
+    """Remove the notes of servers and mirrors about topics of this bus that do not exist any more."""
+    from slipring.bridge import ledger
+
+    with target.open() as bus:
+        ledger.tidy(bus, ledger.directory_of(bus, state))

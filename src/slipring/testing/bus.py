@@ -3,27 +3,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import weakref
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 
 from slipring._bus.bus import Bus
-from slipring._bus.settings import timeout_s
-from slipring.errors import BadArgument, Closed, TopicExists
+from slipring.errors import Closed, TopicExists
 
-from . import faults
 from .clock import START_NS
 from .cursors import check_name as check_cursor
+from .driven import Driven
+from .errors import NotStepped
 from .geometry import Geometry
 from .handle import Handle
 from .member import SteppedMember
 from .publisher import SteppedPublisher
 from .reader import Wish
 from .subscriber import SteppedSubscriber
-from .tasks import Task
+from .tables import tables
 from .topic import Topic
-from .world import Delivery, World
+from .world import World
 
 if TYPE_CHECKING:
     from slipring._bus.publisher import Publisher
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class SteppedBus(Bus):
+class SteppedBus(Driven, Bus):
     """A bus like `slipring.Bus`, for tests: one process, virtual time, and the same order on every run.
 
     Messages are in flight until they are delivered: by `step`, one at a time; by `run_until_idle`, all; or by
@@ -42,6 +40,9 @@ class SteppedBus(Bus):
     """
 
     _member = SteppedMember
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        return object.__new__(cls)  # whatever Bus makes of a name
 
     def __init__(
         self, name: str = "test", *, seed: int | str = 0, automatic: bool = False, start_ns: int = START_NS
@@ -91,8 +92,19 @@ class SteppedBus(Bus):
     def _names(self) -> list[str]:
         return list(self._world.topics)
 
-    def _tables(self, topic: str) -> dict[str, Any]:
-        return self._world.topic(topic).tables()
+    def contents(self) -> dict[str, str]:
+        """Everything on the bus by name, with its kind: all are topics."""
+        return dict.fromkeys(self.topics(), "topic")
+
+    def stats(self, topic: str) -> dict[str, Any]:
+        """Counters and tables of a topic, in the words of a real bus."""
+        found = self._world.topic(self._topic(topic))
+        return {"topic": topic, **tables(found, self.clock.time_ns())}
+
+    def _in_shared_memory(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotStepped("cells, frames and calls live in shared memory: test them on a real bus")
+
+    cells = frames = server = client = _in_shared_memory
 
     def _drop_cursor(self, topic: str, name: str) -> None:
         check_cursor(name)
@@ -131,74 +143,6 @@ class SteppedBus(Bus):
             handle.close()
         if self._owner:
             self._world.scheduler.finish()
-
-    # Stepping
-
-    @property
-    def trace(self) -> list[str]:
-        """Everything that happened so far, one line each: equal for equal seeds."""
-        return list(self._world.trace)
-
-    @property
-    def seed(self) -> int | str:
-        return self._world.seed
-
-    def step(self) -> Delivery | None:
-        """Deliver one message, and let spawned functions go on; None if no message is in flight."""
-        self._world.scheduler.run_all()
-        delivery = self._world.deliver_one()
-        self._world.scheduler.run_all()
-        return delivery
-
-    def run_until_idle(self) -> int:
-        """Step until nothing is in flight and all spawned functions wait; how many were delivered."""
-        self._world.scheduler.run_all()
-        delivered = 0
-        while self.step() is not None:
-            delivered += 1
-        return delivered
-
-    def pending(self) -> list[tuple[str, int]]:
-        """Topic and sequence of the next delivery to each subscriber that has one."""
-        return [(topic.name, seq) for topic, _, seq in self._world.pending()]
-
-    def advance(self, seconds: float) -> None:
-        """Let virtual time pass, and with it the time-outs of spawned functions; delivers nothing."""
-        checked = timeout_s(seconds)
-        if checked is None:
-            raise BadArgument(f"seconds={seconds} must be a number of seconds", argument="seconds")
-        self._world.advance(checked)
-
-    def spawn(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Task[Result]:
-        """Run fn in a thread of its own that is driven with the bus: its `result()` is what it returns."""
-        return self._world.scheduler.spawn(fn, args, kwargs)
-
-    def run(self, main: Coroutine[Any, Any, Result]) -> Result:
-        """`asyncio.run` in virtual time."""
-        with asyncio.Runner(loop_factory=self.event_loop) as runner:
-            return runner.run(main)
-
-    def event_loop(self) -> asyncio.AbstractEventLoop:
-        """A new event loop in virtual time, for `asyncio.Runner(loop_factory=bus.event_loop)`."""
-        from .aio import SteppedLoop
-
-        return SteppedLoop(self._world)
-
-    # Faults
-
-    def lose(self, target: Any, n: int = 1) -> None:
-        """The next n deliveries of a topic, or to one subscriber, are lost; lossy subscribers count them."""
-        faults.lose(self._world, target, n)
-
-    def lap(self, target: Any, keep: int = 0) -> int:
-        """A lossy subscriber, or all of a topic, lose what they have not read but the newest `keep`; how
-        many.
-        """
-        return faults.lap(self._world, target, keep)
-
-    def kill(self, *mortals: faults.Mortal, at: str | None = None) -> None:
-        """As by SIGKILL: handles, members or whole processes; `at` a point: when they get there."""
-        faults.kill(self._world, mortals, at)
 
     def _mortals(self) -> list[Handle]:
         return sorted(self._made, key=lambda handle: handle._number)

@@ -28,12 +28,12 @@ class Mortal(Protocol):
 def _readers(world: World, target: str | SteppedSubscriber) -> list[Reader]:
     if isinstance(target, str):
         return [reader for reader in world.topic(target).readers if reader.alive and not reader.reliable]
-    target = getattr(target, "subscriber", target)  # a member's
-    if not isinstance(target, SteppedSubscriber):
+    subscriber = getattr(target, "subscriber", target)  # a member's
+    if not isinstance(subscriber, SteppedSubscriber):
         raise TypeError(f"expected a topic's name or a subscriber, not {type(target).__name__}")
-    reader = target._enter()
+    reader = subscriber._enter()
     if reader is None:
-        text = f"topic '{target.topic}' does not exist yet, so nothing of it can be lost"
+        text = f"topic '{subscriber.topic}' does not exist yet, so nothing of it can be lost"
         raise BadArgument(text, argument="target")
     if reader.reliable:
         text = "a reliable subscriber loses nothing: use a lossy one, or kill it"

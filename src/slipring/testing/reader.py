@@ -59,6 +59,7 @@ class Reader:
         self.held: Counter[int] = Counter()  # by views
         self.losing = 0
         self._missing: set[int] = set()  # delivered to nobody: lost when they are passed
+        self._looked_from: int | None = None  # a conflating reader that has only looked holds on from here
         self._settled = 0  # a conflating reader has counted what it passed up to here …
         self._settled_messages = 0  # … in all, received or filtered
 
@@ -71,6 +72,7 @@ class Reader:
             raise BadArgument(text, argument="start")
         places = {START_NEW: ring.tail, START_OLDEST: ring.oldest, START_SEQ: seq}
         self.position = ring.newest() if start == START_LAST else places[start]
+        self._looked_from = None
         self._catch_up()
         self.visible = max(self.visible, self.position)
         self._settled = self.position
@@ -86,7 +88,7 @@ class Reader:
         """Sequences that must not be given up."""
         yield from self.held
         if self.reliable and self.wish.cursor is None:
-            yield self.position
+            yield self.position if self._looked_from is None else self._looked_from
 
     # Deliveries
 
@@ -157,8 +159,10 @@ class Reader:
             if entry.state is OPEN:
                 resume = seq
             elif entry.state is COMMITTED and seq not in self._missing and self.wish.passes(entry):
+                self._looked_from = self.position if self._looked_from is None else self._looked_from
                 self.position = seq
                 return seq
+        self._looked_from = None
         self.position = max(self.position, resume)
         return None
 
@@ -167,6 +171,7 @@ class Reader:
         entry = self.ring.entries[self.position]
         self.position += 1
         self.received += 1
+        self._looked_from = None
         return entry
 
     def settle(self) -> None:

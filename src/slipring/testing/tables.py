@@ -41,20 +41,19 @@ def _reader(reader: Reader, tail: int) -> Row:
     }
 
 
-def _cursor(name: str, cursor: Cursor, tail: int) -> Row:
+def _cursor(name: str, cursor: Cursor, tail: int, now_ns: int) -> Row:
     return {
         "name": name,
         "position": cursor.position,
         "lag": tail - cursor.position,
-        "touched_ns": cursor.touched_ns,
-        "expires_ns": cursor.expires_ns,
         "created_ns": cursor.created_ns,
         "attached": cursor.reader is not None,
+        "age_s": (now_ns - cursor.touched_ns) / 1e9,
+        "expires_s": cursor.expires_ns / 1e9 if cursor.expires_ns else None,
     }
 
 
-def tables(topic: Topic) -> Row:
-    """Everything but the ages of cursors, which `Bus.stats` works out."""
+def tables(topic: Topic, now_ns: int) -> Row:
     ring, geometry = topic.ring, topic.geometry
     return {
         "delivery": geometry.delivery,
@@ -82,5 +81,5 @@ def tables(topic: Topic) -> Row:
             for one in sorted(topic.readers, key=lambda one: one.index or 0)
             if one.index is not None
         ],
-        "cursors": [_cursor(name, one, ring.tail) for name, one in topic.cursors.by_name.items()],
+        "cursors": [_cursor(name, one, ring.tail, now_ns) for name, one in topic.cursors.by_name.items()],
     }

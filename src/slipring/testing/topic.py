@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from slipring._bus.settings import START_SEQ
 from slipring.errors import BadArgument, Busy, TooManyReaders, TooManyWriters, TopicGone
@@ -139,8 +138,3 @@ class Topic:
         self.cursors.detach(reader, now_ns if orderly else None)
         if orderly and reader in self.readers:
             self.readers.remove(reader)
-
-    def tables(self) -> dict[str, Any]:
-        from .tables import tables
-
-        return tables(self)

@@ -20,8 +20,8 @@ from .topic import Topic
 
 if TYPE_CHECKING:
     from .aio import Sleepers
+    from .attachment import Attachment
     from .reader import Reader
-    from .subscriber import SteppedSubscriber
 
 Item = TypeVar("Item")
 
@@ -44,7 +44,7 @@ class World:
         self.topics: dict[str, Topic] = {}
         self.trace: list[str] = []
         self.sleepers: Sleepers | None = None  # made when asyncio is used
-        self.early: weakref.WeakValueDictionary[int, SteppedSubscriber] = weakref.WeakValueDictionary()
+        self.early: weakref.WeakValueDictionary[int, Attachment] = weakref.WeakValueDictionary()
         self._start_ns = start_ns
         self._random = random.Random(seed)
         self._numbers = 0
@@ -120,7 +120,7 @@ class World:
     def monotonic(self) -> float:
         return self.clock.monotonic()
 
-    def sleep(self, subscribers: tuple[SteppedSubscriber, ...], timeout: float | None) -> None:
+    def sleep(self, subscribers: tuple[Attachment, ...], timeout: float | None) -> None:
         names = ", ".join(f"'{subscriber.topic}'" for subscriber in subscribers)
         self.scheduler.block(lambda: any(one._ready() for one in subscribers), timeout, f"wait on {names}")
 

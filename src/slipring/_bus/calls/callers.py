@@ -63,6 +63,7 @@ class Caller:
         self.streams = 0
         self.gone = False
         self.dropped = 0
+        self.sent = 0
         self._kept: deque[Answer] = deque()
         self._kept_bytes = 0
         self._lock = threading.Lock()
@@ -77,6 +78,7 @@ class Caller:
         """False when there is no room."""
         try:
             self._publisher.send(message, "", 0)
+            self.sent += 1
         except Full:
             return False
         except TooLarge:

@@ -52,6 +52,7 @@ class Client:
             raise BadArgument(f"capacity={size} must be at least {SMALLEST_REPLY}", argument="capacity")
         reply = {"capacity": size, "slots": 1024, **({} if mode is None else {"mode": mode})}
         self._connection = Connection(bus, service, self._codec.name, reply)
+        self._origin: Client | None = None
         weakref.finalize(self, self._connection.close)  # also when the program ends
 
     # One answer
@@ -97,7 +98,7 @@ class Client:
             raise TypeError(f"method must be str, not {type(method).__name__}")
         try:
             arguments = self._codec.encode_arguments(args, kwargs)
-            if len(method.encode()) > LONGEST_METHOD:
+            if len(method) * 4 > LONGEST_METHOD and len(method.encode()) > LONGEST_METHOD:
                 raise BadArgument(f"method has more than {LONGEST_METHOD} bytes", argument="method")
         except (OverflowError, UnicodeEncodeError) as error:
             raise BadArgument(f"the arguments cannot be encoded: {error}", argument="arguments") from error
@@ -143,6 +144,7 @@ class Client:
         other = object.__new__(Client)
         other.__dict__.update(self.__dict__)
         other._timeout = settings.timeout_s(timeout)
+        other._origin = self  # whose end would close the connection
         return other
 
     def wait_for_server(self, timeout: float | None = None) -> bool:

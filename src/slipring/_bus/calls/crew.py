@@ -36,7 +36,8 @@ class Crew:
         self._name, self._limit = name, limit
         self._receive, self._run, self._pressed, self._ring = receive, run, pressed, ring
         self._lead = threading.Lock()
-        self._changed = threading.Condition(threading.Lock())
+        self._mutex = threading.Lock()
+        self._changed = threading.Condition(self._mutex)
         self._ready: deque[Job] = deque()
         self._threads: set[threading.Thread] = set()
         self._started = 0  # jobs so far
@@ -64,7 +65,7 @@ class Crew:
 
     def admit(self, at_once: bool) -> bool:
         """Whether the thread that asks may run a new job now (which counts it); else it is to be `put`."""
-        with self._changed:
+        with self._mutex:
             if at_once or (self.running < self._limit and not self._ready):
                 self.running += 1
                 return True
@@ -81,7 +82,7 @@ class Crew:
     def _next(self) -> Job | None:
         if not self._ready:
             return None
-        with self._changed:
+        with self._mutex:
             if not self._ready or self.running >= self._limit:
                 return None
             self.running += 1
@@ -113,7 +114,7 @@ class Crew:
         try:
             self._run(job)
         finally:
-            with self._changed:
+            with self._mutex:
                 self.running -= 1
                 self._started += 1
 

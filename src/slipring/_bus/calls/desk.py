@@ -27,7 +27,9 @@ _COUNTERS = ("calls", "errors", "expired", "cancelled", "refused", "malformed", 
 SPIN_US = 50.0
 MAX_TRAIL = 16
 _LOOK_EVERY_S = 1.0  # whether clients live
-_RETRY_EVERY_S = 0.002  # what was kept for them
+_FIRST_RETRY_S = 0.002  # of what was kept for them …
+_LAST_RETRY_S = 0.05  # … ever more rarely while nothing moves
+_TURNS = 64  # messages between two looks around, when there is always one
 
 
 class Desk:
@@ -47,6 +49,10 @@ class Desk:
         self._unsent: set[Caller] = set()
         self._resting: list[Job] = []  # streams without room
         self._looked = time.monotonic()
+        self._turns = 0
+        self._patience = _FIRST_RETRY_S
+        self._tried = 0.0
+        self._sent = 0
         self.callers: dict[str, Caller] = {}
         self.admit: Callable[[Job], bool] = lambda job: False  # True: run it now
         self.resume: Callable[[Job], None] = lambda job: None
@@ -75,12 +81,15 @@ class Desk:
         except SlipringError:
             self._open_anew()
             return None
+        self._turns += 1
+        if message is None or self._turns % _TURNS == 0:
+            self._look_around()
         return None if message is None else self.accept(message)
 
     def _open_anew(self) -> None:
         """The topic was removed or damaged under us."""
         self.counters["failures"] += 1
-        time.sleep(_RETRY_EVERY_S)
+        time.sleep(_FIRST_RETRY_S)
         with contextlib.suppress(SlipringError):
             requests = self._open()
             self._requests.close()
@@ -90,15 +99,16 @@ class Desk:
         rings = self._bell.rings()
         if self.has_work():
             return None
-        busy = bool(self._unsent or self._resting)
-        _native.wait(
-            (self._requests,), self._bell, rings, _RETRY_EVERY_S if busy else _LOOK_EVERY_S, SPIN_US
-        )  # fmt: skip
-        if self._unsent or self._resting:
-            self._retry()
-        if time.monotonic() - self._looked > _LOOK_EVERY_S:
-            self.look_after_callers()
+        timeout = self._patience if self._unsent or self._resting else _LOOK_EVERY_S
+        _native.wait((self._requests,), self._bell, rings, timeout, SPIN_US)
         return self._requests.recv(0)
+
+    def _look_around(self) -> None:
+        now = time.monotonic()
+        if (self._unsent or self._resting) and now - self._tried >= self._patience:
+            self._retry(now)
+        if now - self._looked > _LOOK_EVERY_S:
+            self.look_after_callers()
 
     def accept(self, message: Message) -> Job | None:
         caller = self.callers.get(message.sender) or self._meet(message.sender)
@@ -187,16 +197,23 @@ class Desk:
     def keep(self, caller: Caller) -> None:
         """Something was kept for this client: try again soon."""
         with self._lock:
+            first = not self._unsent and not self._resting
             self._unsent.add(caller)
-        self._bell.ring()
+        if first:
+            self._bell.ring()  # whoever waits has less patience now
 
     def rest(self, job: Job) -> None:
         """A stream whose client has no room: run it again soon."""
         with self._lock:
+            first = not self._unsent and not self._resting
             self._resting.append(job)
-        self._bell.ring()
+        if first:
+            self._bell.ring()
 
-    def _retry(self) -> None:
+    def _retry(self, now: float) -> None:
+        sent = sum(caller.sent for caller in self.callers.values())
+        moved, self._sent, self._tried = sent != self._sent, sent, now
+        self._patience = _FIRST_RETRY_S if moved else min(2 * self._patience, _LAST_RETRY_S)
         with self._lock:
             unsent, resting = list(self._unsent), self._resting
             self._resting = []

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .streaming import Streaming
 
 
+_NO_LOCK = threading.Lock()  # only streams are touched by several threads
+
+
 class Job:
     """What `slipring.current_call()` tells a method about the call it answers."""
 
@@ -35,7 +38,7 @@ class Job:
         self.max_answer: Final = call.max_answer
         self.window: Final = call.window
         self.trail: Final = call.trail
-        self.lock: Final = threading.Lock()
+        self.lock: Final = threading.Lock() if call.window else _NO_LOCK
         self.streaming: Streaming | None = None
         self.task: asyncio.Task[None] | None = None
         self._cancelled = False
@@ -48,6 +51,11 @@ class Job:
     @property
     def expired(self) -> bool:
         return 0 < self.deadline_ns <= time.monotonic_ns() and not self.window
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether it need not be begun."""
+        return self._cancelled or self.caller.gone or self.late
 
     @property
     def late(self) -> bool:

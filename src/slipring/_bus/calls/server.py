@@ -105,6 +105,7 @@ class Server:
                 raise Closed("this server is closed")
             if not self._started:
                 self._started = True
+                self._work.keeper = self
                 self._work.crew.start()
                 self._seat.announce(self._codec.name)
         return self

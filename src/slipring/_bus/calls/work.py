@@ -31,6 +31,7 @@ class Work:
         self._desk, self._codec, self._limits = desk, codec, limits
         self._looping: Looping | None = None
         self.methods: dict[str, Method] = {}
+        self.keeper: object = None  # a started server lives as long as its threads
         self.crew = Crew(service, limits.workers, desk.receive, self._run, desk.pressed, desk.ring)
         desk.admit, desk.resume = self._admit, self.crew.put
         desk.has_work = lambda: self.crew.has_work
@@ -90,7 +91,7 @@ class Work:
         if job.streaming is not None:
             self._continue(job, job.streaming)
             return
-        if job.cancelled or job.late:
+        if job.hopeless:
             self._desk.counters["expired"] += 1
             job.caller.open.pop(job.req_id, None)
             return

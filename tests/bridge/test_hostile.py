@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comes from the network is hostile until checked; a bad peer is dropped, nobody else notices."""
+
+import contextlib
+import os
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import zmq
+from hypothesis import given
+from hypothesis import strategies as st
+
+import slipring
+from slipring.bridge import wire
+from support.waiting import eventually
+
+KINDS = sorted(wire._KINDS)
+numbers = st.integers(0, (1 << 63) - 1)
+texts = st.text(max_size=60)
+parcels = st.builds(
+    wire.Parcel,
+    numbers,
+    st.integers(-(1 << 63), (1 << 63) - 1),
+    numbers,
+    numbers,
+    texts,
+    texts,
+    st.binary(max_size=200),
+)
+
+
+@given(st.lists(parcels, max_size=8))
+def test_parcels_come_out_as_they_went_in(sent):
+    letter = wire.decode(wire.with_parcels(wire.BATCH, 1, 2, 3, 4, 5, 6, parcels=sent))
+    assert letter == (wire.BATCH, (1, 2, 3, 4, 5, 6), sent)
+
+
+@given(
+    st.sampled_from([*KINDS, b"", b"?"]),
+    st.binary(max_size=64),
+    st.lists(st.binary(max_size=200), max_size=4),
+)
+def test_any_bytes_are_a_valid_message_or_malformed(kind, head, rest):
+    with contextlib.suppress(wire.Malformed):
+        wire.decode([kind + head, *rest])
+
+
+@given(st.lists(parcels, min_size=1, max_size=4), st.data())
+def test_a_damaged_message_is_a_valid_one_or_malformed(sent, data):
+    frames = wire.with_parcels(wire.PUBLISH, 1, 2, 3.0, parcels=sent)
+    which = data.draw(st.integers(0, len(frames) - 1))
+    damaged = bytearray(frames[which])
+    for _ in range(data.draw(st.integers(1, 5))):
+        if damaged:
+            damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(damaged)))
+    for content in (bytes(damaged), bytes(damaged[:cut])):
+        try:
+            letter = wire.decode([*frames[:which], content, *frames[which + 1 :]])
+        except wire.Malformed:
+            continue
+        if letter.kind == wire.PUBLISH:
+            assert sum(len(parcel.body) for parcel in letter.content) <= sum(map(len, frames))
+
+
+def test_deeply_nested_json_is_malformed():
+    with pytest.raises(wire.Malformed):
+        wire.decode([wire.plain(wire.REQUEST, 1)[0], b"[" * 100_000])
+
+
+GREETING = wire.with_json(wire.HELLO, wire.MAGIC, wire.VERSION, b"e" * 16, content={"bus": "test"})
+BAD = {
+    "noise": [[b"\x00" * 100]],
+    "no greeting": [wire.with_json(wire.REQUEST, 1, content={"request": "topics"})],
+    "unknown request": [GREETING, wire.with_json(wire.REQUEST, 1, content={"request": "__class__"})],
+    "wrong types": [
+        GREETING,
+        wire.with_json(wire.REQUEST, 1, content={"request": "subscribe", "handle": "x"}),
+        wire.with_json(wire.REQUEST, 2, content={"request": "publisher", "handle": -1, "topic": 3}),
+        wire.with_json(wire.REQUEST, 3, content={"request": "create", "topic": "../x", "exist_ok": True,
+                                                 "settings": {"capacity": 1 << 70}}),
+        wire.with_json(wire.REQUEST, 4, content={"request": "create", "topic": "x", "exist_ok": True,
+                                                 "settings": {"cls": 1}}),
+    ],
+    "nobody's handle": [
+        GREETING,
+        wire.plain(wire.ACK, 7, 7, 1 << 62),
+        wire.plain(wire.SYNC, 7, 7, 7),
+        wire.with_parcels(wire.PUBLISH, 1, 7, float("nan"), parcels=[]),
+    ],
+    "a server's words": [GREETING, wire.plain(wire.SYNCED, 1, 1, 1)],
+    "half a message": [GREETING, [wire.plain(wire.PING, 1)[0][:-1]]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("letters", BAD.values(), ids=BAD)
+def test_a_peer_that_talks_nonsense_disturbs_nobody(serve, connect, letters):
+    served = serve()
+    remote = connect(served.address)
+    sub, pub = remote.subscriber("t"), remote.publisher("t")
+    parts = urlsplit(served.address)
+    context = zmq.Context()
+    with context.socket(zmq.DEALER) as bad:
+        bad.linger = 0
+        bad.connect(f"tcp://127.0.0.1:{parts.port}")
+        for _ in range(20):
+            for frames in letters:
+                bad.send_multipart(frames)
+        assert bad.poll(10_000) or letters == BAD["nobody's handle"]
+        for number in range(50):
+            assert pub.send(b"%d" % number) == number
+            assert sub.recv(5).seq == number
+    context.term()
+    assert served.process.alive and remote.topics() == ["t"]
+
+
+def test_a_peer_that_is_no_zeromq_disturbs_nobody(serve, connect):
+    served = serve()
+    remote = connect(served.address)
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", urlsplit(served.address).port)) as bad:
+            bad.sendall(os.urandom(3000))
+    assert remote.publisher("t").send(b"x") == 0
+
+
+def test_a_message_larger_than_allowed_ends_its_sender_s_connection_only(serve, connect):
+    served = serve(max_message="1MiB")
+    remote = connect(served.address)
+    context = zmq.Context()
+    with context.socket(zmq.DEALER) as bad:
+        bad.linger = 0
+        bad.connect(f"tcp://127.0.0.1:{urlsplit(served.address).port}")
+        bad.send_multipart([*GREETING[:1], bytes(32 << 20)])
+        assert remote.publisher("t").send(b"x") == 0
+    context.term()
+
+
+def rss(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon"))
+
+
+def test_memory_is_bounded_at_both_ends_for_a_subscriber_that_never_reads(serve, bus, processes):
+    served = serve()
+    reader = processes.start(
+        """
+        remote = slipring.Bus(address)
+        subs = [remote.subscriber("t") for _ in range(4)]
+        say("ready")
+        hear()
+        say([sub.recv(5).seq for sub in subs], [sub.lost for sub in subs])
+        remote.close()
+        """,
+        address=served.address,
+    )
+    reader.expect("ready")
+    before = rss(reader.pid), rss(served.process.pid)
+    pub = bus.publisher("t", capacity="1MiB")
+    for _ in range(3000):
+        pub.send(bytes(100_000))  # 300 MB, four times
+    with slipring.Bus(served.address) as remote:
+        last = remote.subscriber("t", start="last")
+        assert eventually(lambda: last.recv(1), "the server's keeping up").seq == 2999
+    after = rss(reader.pid), rss(served.process.pid)
+    for then, now in zip(before, after, strict=True):
+        assert now - then < 64 << 20
+    reader.say("read")
+    seqs, lost = reader.hear()
+    assert seqs == [0] * 4 and lost == [0] * 4
+    reader.join()

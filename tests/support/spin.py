@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models of core/models, searched whole by spin."""
+
+import re
+import subprocess
+from pathlib import Path
+
+MODELS = Path(__file__).resolve().parents[2] / "core/models"
+WATCHDOG_S = 300
+
+
+def verify(model: str, place: Path, **switches) -> str:
+    """What the verifier says about the whole state space."""
+    defines = [f"-D{name}={value}" for name, value in switches.items()]
+    steps = (
+        ["spin", *defines, "-a", str(MODELS / model)],
+        ["cc", "-O2", "-DSAFETY", "-DCOLLAPSE", "-w", "-o", "pan", "pan.c"],
+        ["./pan", "-m100000"],
+    )
+    for command in steps:
+        done = subprocess.run(
+            command, cwd=place, capture_output=True, text=True, timeout=WATCHDOG_S, check=True
+        )
+    return done.stdout
+
+
+def errors(report: str) -> int:
+    assert "max search depth too small" not in report, report
+    return int(re.search(r"errors: (\d+)", report)[1])
