@@ -42,8 +42,14 @@ static void use_all(void) {
     code = slipring_cells_reader_open(bus, "c", &reader);
     fine_or_refused(code);
     if (!code) {
-        fine_or_refused(slipring_cells_reader_take_newest(reader, &element));
-        fine_or_refused(slipring_cells_reader_take(reader, &elements, &count));
+        slipring_cells_shape shape;
+        slipring_cells_reader_shape(reader, &shape);
+        code = slipring_cells_reader_take_newest(reader, &element);
+        fine_or_refused(code);
+        CHECK(code || element.cell < shape.cell_count);
+        code = slipring_cells_reader_take(reader, &elements, &count);
+        fine_or_refused(code);
+        for (size_t i = 0; i < count && !code; i++) CHECK(elements[i].cell < shape.cell_count);
         code = slipring_cells_reader_wait(reader, slipring_deadline(0.0001), 0);
         if (code != SLIPRING_TIMEOUT) fine_or_refused(code);
         slipring_cells_reader_close(reader);
