@@ -12,7 +12,7 @@
 #include "stamped.h"
 
 static char path[128];
-static const uint64_t extremes[] = {0, 1, 2, 3, 7, 4095, 4096, UINT32_MAX, UINT64_MAX, INT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 40};
+static const uint64_t extremes[] = {0, 1, 2, 3, 7, 4095, 4096, UINT32_MAX, UINT64_MAX, UINT64_MAX - 1, INT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 40};
 #define EXTREMES (sizeof extremes / sizeof extremes[0])
 
 static bool is_refusal(int code) {
