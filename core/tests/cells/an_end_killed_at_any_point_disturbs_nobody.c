@@ -22,6 +22,7 @@ static struct {
     int hits[POINTS];   /* of the victim's run that is not killed */
     uint64_t committed; /* puts whose swap was done */
     uint64_t delivered; /* every sequence below was returned by a take, or passed over */
+    uint64_t returned;  /* elements, by takes */
 } *record;
 static bool reached[POINTS];
 static uint32_t depth;
@@ -47,14 +48,18 @@ static void judge_delivered(const slipring_element *element) {
     CHECK(element->seq >= record->delivered && element->seq < record->committed);
     CHECK_EQ(stamp_of(reader, element), element->seq);
     record->delivered = element->seq + 1;
+    record->returned++;
 }
 
-static void take_all(void) {
+static size_t take_some(void) {
     const slipring_element *elements;
     size_t count;
     CHECK_OK(slipring_cells_reader_take(reader, &elements, &count));
     for (size_t i = 0; i < count; i++) judge_delivered(&elements[i]);
+    return count;
 }
+
+static void take_all(void) { take_some(); }
 
 static void take_newest(void) {
     slipring_element element;
@@ -99,8 +104,10 @@ static void read_under_puts(void) {
     for (int i = 0; i < 4; i++) {
         put_next();
         race_point = i % 2 ? NULL : "cells.take.before";
-        if (i < 2) take_all();
-        else take_newest();
+        bool raced = race_point;
+        size_t count = i < 2 ? take_some() : 0;
+        if (i < 2 && raced) CHECK_EQ(count, depth); /* the writer went round: all slots have something new */
+        if (i >= 2) take_newest();
     }
 }
 
@@ -184,6 +191,7 @@ static void hold(void) {
     CHECK_OK(slipring_cells_reader_take(reader, &elements, &held_count));
     memcpy(held, elements, held_count * sizeof *held);
     record->delivered = record->committed;
+    record->returned += held_count;
 }
 
 static void held_are_unchanged(void) {
@@ -210,13 +218,15 @@ static void begin(const struct role *role) {
 
 static void attach(enum survivor survivor) {
     if (!file_exists("c", "cells")) {
-        record->committed = record->delivered = 0;
+        record->committed = record->delivered = record->returned = 0;
         create();
     }
     cells_info("c"); /* verifies */
     if (survivor != READER) reader = cells_reader("c");
     if (survivor != WRITER) writer = cells_writer("c");
 }
+
+static bool returning; /* somebody was killed between the accounts and its return */
 
 static void judge(const struct role *role) {
     attach(role->survivor);
@@ -228,6 +238,7 @@ static void judge(const struct role *role) {
     slipring_cells_info info = cells_info("c");
     CHECK_EQ(info.position, record->committed);
     CHECK_EQ(info.puts, record->committed);
+    CHECK(info.received >= record->returned && info.received - record->returned <= (returning ? 2 * depth : 0));
     CHECK_EQ(info.received + info.lost + info.skipped, info.position);
     put_next();
     take_newest();
@@ -253,9 +264,12 @@ static unsigned states, pairs;
 static void kill_at(const struct role *role, int point, int hits) {
     fprintf(stderr, "depth %u: %s, killed at %s (%d)\n", depth, role->name, in_sources[point], hits);
     begin(role);
+    bool accounted = strcmp(in_sources[point], "cells.take.accounted") == 0;
+    returning = accounted;
     states += killed(role->act, in_sources[point], hits);
     judge(role);
     for (size_t second = 0; second < POINTS && hits == 1 && depth < 3; second++) {
+        returning = accounted || strcmp(in_sources[second], "cells.take.accounted") == 0;
         begin(role);
         bool first = killed(role->act, in_sources[point], hits);
         if (role->exists && !file_exists("c", "cells")) second = POINTS; /* removed: nothing to recover */

@@ -12,7 +12,7 @@
 #include "stamped.h"
 
 static char path[128];
-static const uint64_t extremes[] = {0, 1, 2, 3, 7, 4095, 4096, UINT32_MAX, UINT64_MAX, INT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 40};
+static const uint64_t extremes[] = {0, 1, 2, 3, 7, 4095, 4096, UINT32_MAX, UINT64_MAX, UINT64_MAX - 1, INT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 40};
 #define EXTREMES (sizeof extremes / sizeof extremes[0])
 
 static bool is_refusal(int code) {
@@ -42,8 +42,14 @@ static void use_all(void) {
     code = slipring_cells_reader_open(bus, "c", &reader);
     fine_or_refused(code);
     if (!code) {
-        fine_or_refused(slipring_cells_reader_take_newest(reader, &element));
-        fine_or_refused(slipring_cells_reader_take(reader, &elements, &count));
+        slipring_cells_shape shape;
+        slipring_cells_reader_shape(reader, &shape);
+        code = slipring_cells_reader_take_newest(reader, &element);
+        fine_or_refused(code);
+        CHECK(code || element.cell < shape.cell_count);
+        code = slipring_cells_reader_take(reader, &elements, &count);
+        fine_or_refused(code);
+        for (size_t i = 0; i < count && !code; i++) CHECK(elements[i].cell < shape.cell_count);
         code = slipring_cells_reader_wait(reader, slipring_deadline(0.0001), 0);
         if (code != SLIPRING_TIMEOUT) fine_or_refused(code);
         slipring_cells_reader_close(reader);
