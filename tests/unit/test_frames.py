@@ -436,7 +436,7 @@ def test_stats_doctor_and_remove_know_frames(bus, frames):
 def test_a_bus_without_shared_memory_refuses_frames():
     from slipring import testing
 
-    with testing.SteppedBus() as stepped, pytest.raises(slipring.BadArgument):
+    with testing.SteppedBus() as stepped, pytest.raises(testing.NotStepped):
         stepped.frames("cam", **SMALL)
 
 
