@@ -4,9 +4,9 @@
 Both sides:   messages (what is said), encoding and decoding (as bytes), tables (FlatBuffers, read strictly),
               codecs (arguments and values), names (topics), seat (who serves), leftovers (of dead clients)
 Client:       client (what users hold), connection (topics), inbox (answers to their calls),
-              pending (one call), stream (answers in parts)
+              awaiting (for asyncio), pending (one call), stream (answers in parts)
 Server:       server (what users hold), desk (requests in), work (who runs a call), crew (threads),
-              job (one call), handling (methods), callers (answers out), streaming (in parts),
+              job (one call), handling (methods), callers and unsent (answers out), streaming (in parts),
               looping (async methods)
 generated/    what flatc makes of docs/spec/call.fbs, for comparison and for programs that prefer it
 """

@@ -72,7 +72,7 @@ class Client:
         deadline = deadline_of(self._timeout)
         call, inbox = self._begin(method, args, kwargs, deadline, 0)
         try:
-            await inbox.wait_async(call, deadline)
+            await inbox.tasks.wait(call, deadline)
             return self._value(call)
         finally:
             self._end(call, inbox)

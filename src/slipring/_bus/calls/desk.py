@@ -6,7 +6,6 @@ these is counted and dropped. Also looks after the clients: what was kept for th
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from . import decoding, encoding, leftovers, names
 from .callers import MAX_STREAMS, Caller
 from .job import Job
 from .messages import Call, Cancel, Credit, Error, Reason
+from .unsent import Unsent
 
 if TYPE_CHECKING:
     from ..bus import Bus
@@ -27,8 +27,7 @@ _COUNTERS = ("calls", "errors", "expired", "cancelled", "refused", "malformed", 
 SPIN_US = 50.0
 MAX_TRAIL = 16
 _LOOK_EVERY_S = 1.0  # whether clients live
-_FIRST_RETRY_S = 0.002  # of what was kept for them …
-_LAST_RETRY_S = 0.05  # … ever more rarely while nothing moves
+_PAUSE_S = 0.002  # before a topic that failed is opened anew
 _TURNS = 64  # messages between two looks around, when there is always one
 
 
@@ -45,14 +44,9 @@ class Desk:
         self._requests = open_requests()
         self.counters = dict.fromkeys(_COUNTERS, 0)
         self._bell = _native.Bell()
-        self._lock = threading.Lock()
-        self._unsent: set[Caller] = set()
-        self._resting: list[Job] = []  # streams without room
+        self.unsent = Unsent(self._bell.ring)
         self._looked = time.monotonic()
         self._turns = 0
-        self._patience = _FIRST_RETRY_S
-        self._tried = 0.0
-        self._sent = 0
         self.callers: dict[str, Caller] = {}
         self.admit: Callable[[Job], bool] = lambda job: False  # True: run it now
         self.resume: Callable[[Job], None] = lambda job: None
@@ -89,7 +83,7 @@ class Desk:
     def _open_anew(self) -> None:
         """The topic was removed or damaged under us."""
         self.counters["failures"] += 1
-        time.sleep(_FIRST_RETRY_S)
+        time.sleep(_PAUSE_S)
         with contextlib.suppress(SlipringError):
             requests = self._open()
             self._requests.close()
@@ -99,14 +93,15 @@ class Desk:
         rings = self._bell.rings()
         if self.has_work():
             return None
-        timeout = self._patience if self._unsent or self._resting else _LOOK_EVERY_S
+        timeout = self.unsent.patience if self.unsent else _LOOK_EVERY_S
         _native.wait((self._requests,), self._bell, rings, timeout, SPIN_US)
         return self._requests.recv(0)
 
     def _look_around(self) -> None:
         now = time.monotonic()
-        if (self._unsent or self._resting) and now - self._tried >= self._patience:
-            self._retry(now)
+        if self.unsent and self.unsent.due(now):
+            for job in self.unsent.retry(now, sum(caller.sent for caller in self.callers.values())):
+                self.resume(job)
         if now - self._looked > _LOOK_EVERY_S:
             self.look_after_callers()
 
@@ -156,7 +151,7 @@ class Desk:
     def refuse(self, job: Job, reason: Reason, message: str = "") -> None:
         """An error instead of an answer."""
         if not job.caller.finish(job, encoding.error(job.req_id, Error(reason, "", message))):
-            self.keep(job.caller)
+            self.unsent.keep(job.caller)
 
     def cancel(self, job: Job) -> None:
         self.counters["cancelled"] += 1
@@ -191,39 +186,6 @@ class Desk:
             caller.close()
         if dead:
             leftovers.remove_all(self._bus.path, self._service)
-
-    # What finds no room
-
-    def keep(self, caller: Caller) -> None:
-        """Something was kept for this client: try again soon."""
-        with self._lock:
-            first = not self._unsent and not self._resting
-            self._unsent.add(caller)
-        if first:
-            self._bell.ring()  # whoever waits has less patience now
-
-    def rest(self, job: Job) -> None:
-        """A stream whose client has no room: run it again soon."""
-        with self._lock:
-            first = not self._unsent and not self._resting
-            self._resting.append(job)
-        if first:
-            self._bell.ring()
-
-    def _retry(self, now: float) -> None:
-        sent = sum(caller.sent for caller in self.callers.values())
-        moved, self._sent, self._tried = sent != self._sent, sent, now
-        self._patience = _FIRST_RETRY_S if moved else min(2 * self._patience, _LAST_RETRY_S)
-        with self._lock:
-            unsent, resting = list(self._unsent), self._resting
-            self._resting = []
-        for caller in unsent:
-            if caller.retry():
-                with self._lock:
-                    if not caller.kept:
-                        self._unsent.discard(caller)
-        for job in resting:
-            self.resume(job)
 
     def refuse_all(self, most: int) -> None:
         """What has no answer, and what is still in the ring."""

@@ -5,8 +5,7 @@ The replies of a client come on one topic. Whoever waits tries to get the *lead*
 it reads to the calls it belongs to, and wakes those that have got something. When it has its own answer it
 gives up the lead and wakes one of the others, the *followers*, who tries for it. A follower enters the list
 before it tries, and a leader leaves before it looks at the list, so one of the two always sees the other. A
-client used by one thread never meets another and pays for none of this. Tasks of asyncio look themselves for
-a moment; then a thread leads for them.
+client used by one thread never meets another and pays for none of this. For tasks of asyncio see awaiting.py.
 
 The leader looks in ever longer slices whether the server lives. When it does not, what it still answered
 counts, and all other calls to it fail.
@@ -23,12 +22,11 @@ from slipring.errors import Closed, PeerGone, SlipringError, Timeout
 
 from ..subscriber import Subscriber
 from . import decoding, encoding
+from .awaiting import Awaiting
 from .pending import Pending
 
 _FIRST_SLICE_S = 0.001
 _LAST_SLICE_S = 0.02
-_GLANCE_S = 0.00003  # that a task may look without giving up its loop
-_IDLE_S = 0.05  # a reading thread for which no task waits ends after this long
 SPIN_US = 50.0
 
 
@@ -44,9 +42,7 @@ class Inbox:
         self._followers: dict[int, Pending] = {}
         self._lead = threading.Lock()
         self._lock = threading.Lock()
-        self._reader: threading.Thread | None = None
-        self._tasks = 0  # calls of asyncio under way
-        self._tasks_changed = threading.Event()
+        self.tasks = Awaiting(self.read_once)
         self.dead = False  # no more answers will come here
         self.dropped = 0  # late answers
         self.malformed = 0
@@ -105,6 +101,16 @@ class Inbox:
             if not follower.ready:
                 follower.wake()
                 return
+
+    def read_once(self, timeout_s: float, patience_s: float) -> bool | None:
+        """Lead for one message: whether there was one; None if somebody else leads all the time."""
+        if not self._lead.acquire(timeout=patience_s):
+            return None
+        try:
+            return self._read(timeout_s)
+        finally:
+            self._lead.release()
+            self._pass_on()
 
     # Reading, for the leader
 
@@ -166,65 +172,3 @@ class Inbox:
     def end_all(self, error: SlipringError) -> None:
         for call in list(self._calls.values()):
             self.end(call, type(error)(str(error), argument=error.argument))
-
-    # asyncio
-
-    async def wait_async(self, call: Pending, deadline: float | None) -> None:
-        """`wait` for a task: a glance at the replies, then a thread reads."""
-        import asyncio  # slow to import, and most programs do without
-
-        if not call.ready and self._lead.acquire(blocking=False):
-            try:
-                self._read(_GLANCE_S)
-            finally:
-                self._lead.release()
-                self._pass_on()
-        if call.ready:
-            return
-        self._count_tasks(1)
-        try:
-            while True:
-                call.future = asyncio.get_running_loop().create_future()
-                if call.ready:
-                    return
-                left = None if deadline is None else deadline - time.monotonic()
-                await asyncio.wait_for(call.future, left)
-        except TimeoutError:
-            if not call.ready:
-                raise Timeout(f"'{call.method}' was not answered in time", argument="timeout") from None
-        finally:
-            call.future = None
-            self._count_tasks(-1)
-
-    def _count_tasks(self, change: int) -> None:
-        with self._lock:
-            self._tasks += change
-            self._tasks_changed.set()
-            if self._reader is None and self._tasks:
-                self._reader = threading.Thread(
-                    target=self._read_for_tasks, name="slipring-replies", daemon=True
-                )
-                self._reader.start()
-
-    def _read_for_tasks(self) -> None:
-        slice_s = _FIRST_SLICE_S
-        while True:
-            with self._lock:
-                self._tasks_changed.clear()
-                waiting = self._tasks > 0
-            if not waiting and not self._tasks_changed.wait(_IDLE_S):
-                with self._lock:
-                    if not self._tasks:
-                        self._reader = None
-                        return
-            if waiting:
-                slice_s = self._read_in_turn(slice_s)
-
-    def _read_in_turn(self, slice_s: float) -> float:
-        if not self._lead.acquire(timeout=_LAST_SLICE_S):
-            return slice_s  # a thread reads, for us too
-        try:
-            return _FIRST_SLICE_S if self._read(slice_s) else min(2 * slice_s, _LAST_SLICE_S)
-        finally:
-            self._lead.release()
-            self._pass_on()

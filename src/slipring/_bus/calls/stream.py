@@ -76,7 +76,7 @@ class AsyncStream(_Parts):
 
     async def __anext__(self) -> Any:
         try:
-            await self._inbox.wait_async(self._call, self._deadline())
+            await self._inbox.tasks.wait(self._call, self._deadline())
             return self._take()
         except StopIteration:
             raise StopAsyncIteration from None

@@ -41,7 +41,7 @@ class Work:
         if self._looping is None:
             from .looping import Looping
 
-            self._looping = Looping(self._codec, lambda job: self._desk.keep(job.caller))
+            self._looping = Looping(self._codec, lambda job: self._desk.unsent.keep(job.caller))
         return self._looping
 
     def stats(self) -> dict[str, Any]:
@@ -107,13 +107,13 @@ class Work:
                 return
             sent = answer(job, self._codec, value)
         if not sent:
-            self._desk.keep(job.caller)
+            self._desk.unsent.keep(job.caller)
 
     def _continue(self, job: Job, streaming: Streaming) -> None:
         rest = streaming.run()
         if rest is Rest.DONE:
             job.caller.open.pop(job.req_id, None)
         elif rest is Rest.ROOM:
-            self._desk.rest(job)
+            self._desk.unsent.rest(job)
         elif rest is Rest.TURN:
             self.crew.put(job)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What found no room in a client's ring: tried again soon, and ever more rarely while nothing moves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from .callers import Caller
+from .job import Job
+
+_FIRST_RETRY_S = 0.002
+_LAST_RETRY_S = 0.05
+
+
+class Unsent:
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring  # whoever waits has less patience from now on
+        self._lock = threading.Lock()
+        self._callers: set[Caller] = set()  # with answers
+        self._streams: list[Job] = []  # that rest
+        self._tried = 0.0
+        self._sent = 0
+        self.patience = _FIRST_RETRY_S
+
+    def __bool__(self) -> bool:
+        return bool(self._callers or self._streams)
+
+    def keep(self, caller: Caller) -> None:
+        """Answers were kept for this client."""
+        with self._lock:
+            first = not self
+            self._callers.add(caller)
+        if first:
+            self._ring()
+
+    def rest(self, job: Job) -> None:
+        """A stream stopped for want of room."""
+        with self._lock:
+            first = not self
+            self._streams.append(job)
+        if first:
+            self._ring()
+
+    def due(self, now: float) -> bool:
+        return now - self._tried >= self.patience
+
+    def retry(self, now: float, sent: int) -> list[Job]:
+        """Send what can be sent; the streams that are to be run. `sent` grows when anything moves."""
+        moved, self._sent, self._tried = sent != self._sent, sent, now
+        self.patience = _FIRST_RETRY_S if moved else min(2 * self.patience, _LAST_RETRY_S)
+        with self._lock:
+            callers, streams = list(self._callers), self._streams
+            self._streams = []
+        for caller in callers:
+            if caller.retry():
+                with self._lock:
+                    if not caller.kept:
+                        self._callers.discard(caller)
+        return streams
