@@ -54,7 +54,7 @@ class Place:
 
 def directory_of(bus: Bus, state: str | None = None) -> str:
     """Where a bus's ledger is: beside the bus, gone when it is."""
-    return state or os.path.join(bus.root, ".bridge", bus.name)
+    return os.path.join(state or os.path.join(bus.root, ".bridge"), bus.name)
 
 
 def _path(directory: str, topic: str, origin: str) -> str:
