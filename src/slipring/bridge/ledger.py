@@ -194,8 +194,9 @@ def origins(directory: str, topic: str | None = None) -> list[dict[str, Any]]:
     return found
 
 
-def tidy(bus: Bus, directory: str, is_old: Any = None) -> None:
+def tidy(bus: Bus, directory: str | None = None, is_old: Any = None) -> None:
     """Remove the places of origins whose topic is gone, and those that is_old(about, mtime_s) says are."""
+    directory = directory or directory_of(bus)
     generations: dict[str, str] = {}
     for about in origins(directory):
         topic = about.get("topic", "")
