@@ -23,7 +23,7 @@ import hashlib
 import json
 import os
 import struct
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from slipring._bus.bus import Bus
@@ -155,7 +155,8 @@ class Origin:
         if number <= self.place.number:
             return self.place.seq
         after = (number, self.place.count + 1, lost)
-        note = _NOTE.pack(_MAGIC, *astuple(self.place), *after, 0)
+        before = self.place
+        note = _NOTE.pack(_MAGIC, before.number, before.count, before.lost, before.seq, *after, 0)
         seq = self.publisher._send_noted(body, type, sender, time_ns, self._descriptor, note, _SEQ_AT)
         self.place = Place(*after, seq)
         return seq
