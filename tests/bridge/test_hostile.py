@@ -168,5 +168,5 @@ def test_memory_is_bounded_at_both_ends_for_a_subscriber_that_never_reads(serve,
         assert now - then < 64 << 20
     reader.say("read")
     seqs, lost = reader.hear()
-    assert seqs == [0] * 4 and lost == [0] * 4
+    assert seqs == lost  # they were there before the topic: what they do not see is counted
     reader.join()

@@ -29,9 +29,8 @@ def test_every_verb_works_on_an_address(cli, served, bus):
     cli.run("pub", "t", "hello")
     with slipring.Bus(address) as remote:
         assert remote.topics() == ["t"]
-    argv = cli.argv("--bus", address, "sub", "t", "--start", "oldest", "--count", "1")
     process = cli.start("--bus", address, "sub", "t", "--start", "oldest", "--count", "1")
-    assert argv and cli.finish(process).stdout == b"hello\n"
+    assert cli.finish(process).stdout == b"hello\n"
 
 
 def test_a_stopped_server_ends_by_its_signal_and_leaves_nothing(served, bus, state):
@@ -40,7 +39,7 @@ def test_a_stopped_server_ends_by_its_signal_and_leaves_nothing(served, bus, sta
         pub.send(b"x")
     process.send_signal(signal.SIGTERM)
     assert process.wait(WATCHDOG_S) == -signal.SIGTERM
-    assert not os.path.exists(state)
+    assert [names for _, _, names in os.walk(state) if names] == []
 
 
 def test_a_mirror_tells_lag_and_loss_in_json_lines(cli, served, bus, bus_root):

@@ -23,7 +23,7 @@ import hashlib
 import json
 import os
 import struct
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from slipring._bus.bus import Bus
@@ -54,7 +54,7 @@ class Place:
 
 def directory_of(bus: Bus, state: str | None = None) -> str:
     """Where a bus's ledger is: beside the bus, gone when it is."""
-    return state or os.path.join(bus.root, ".bridge", bus.name)
+    return os.path.join(state or os.path.join(bus.root, ".bridge"), bus.name)
 
 
 def _path(directory: str, topic: str, origin: str) -> str:
@@ -155,7 +155,8 @@ class Origin:
         if number <= self.place.number:
             return self.place.seq
         after = (number, self.place.count + 1, lost)
-        note = _NOTE.pack(_MAGIC, *astuple(self.place), *after, 0)
+        before = self.place
+        note = _NOTE.pack(_MAGIC, before.number, before.count, before.lost, before.seq, *after, 0)
         seq = self.publisher._send_noted(body, type, sender, time_ns, self._descriptor, note, _SEQ_AT)
         self.place = Place(*after, seq)
         return seq
@@ -194,8 +195,9 @@ def origins(directory: str, topic: str | None = None) -> list[dict[str, Any]]:
     return found
 
 
-def tidy(bus: Bus, directory: str, is_old: Any = None) -> None:
+def tidy(bus: Bus, directory: str | None = None, is_old: Any = None) -> None:
     """Remove the places of origins whose topic is gone, and those that is_old(about, mtime_s) says are."""
+    directory = directory or directory_of(bus)
     generations: dict[str, str] = {}
     for about in origins(directory):
         topic = about.get("topic", "")
