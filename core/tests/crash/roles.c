@@ -58,6 +58,26 @@ static void send_batches(void) {
     }
 }
 
+/* Every third note refuses: its message is aborted. */
+static int note_down(void *context, uint64_t seq) {
+    (void)context;
+    return seq % 3 == 0 ? SLIPRING_BUSY : SLIPRING_OK;
+}
+
+static void send_noted(void) {
+    slipring_publisher *pub = open_writer();
+    char body[256];
+    uint64_t seq;
+    for (int i = 0; i < 24; i++) {
+        uint32_t number = next_number();
+        stamp(body, source, number);
+        record->current[source] = number;
+        int code = slipring_publisher_send_noted(pub, body, stamp_size(number), "noted", 5, "origin", 6, 1, note_down, NULL, &seq);
+        if (code == SLIPRING_FULL) break;
+        if (code != SLIPRING_BUSY) CHECK_OK(code);
+    }
+}
+
 struct loan {
     slipring_claim claim;
     uint32_t number;
@@ -213,6 +233,7 @@ const struct role roles[] = {
     ON_ALL("send to an empty topic", BEFORE_EMPTY, send_some),
     ON_ALL("send and reclaim", BEFORE_LAPS, send_some),
     ON_ALL("send batches", BEFORE_LAPS, send_batches),
+    ON_ALL("send noted", BEFORE_LAPS, send_noted),
     ON_ALL("lend, commit and abort", BEFORE_LAPS, lend_some),
     ON_ALL("detach with loans open", BEFORE_LAPS, lend_and_detach),
     ON_ALL("abort loans for laps", BEFORE_LAPS, abort_many),
