@@ -65,6 +65,15 @@ def test_a_damaged_message_is_a_valid_one_or_malformed(sent, data):
             assert sum(len(parcel.body) for parcel in letter.content) <= sum(map(len, frames))
 
 
+@pytest.mark.parametrize("which", [1, 2, 3])
+def test_sizes_that_do_not_add_up_are_malformed(which):
+    parcel = wire.Parcel(1, 2, 0, 0, "type", "sender", b"body")
+    frames = wire.with_parcels(wire.PUBLISH, 1, 2, 3.0, parcels=[parcel])
+    for content in (frames[which] + b"x", frames[which][:-1]):
+        with pytest.raises(wire.Malformed):
+            wire.decode([*frames[:which], content, *frames[which + 1 :]])
+
+
 def test_deeply_nested_json_is_malformed():
     with pytest.raises(wire.Malformed):
         wire.decode([wire.plain(wire.REQUEST, 1)[0], b"[" * 100_000])

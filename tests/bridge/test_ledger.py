@@ -71,6 +71,21 @@ def test_whether_a_sequence_became_a_message_is_known_however_long_ago(bus, laps
     assert ledger.was_committed(bus, "t", 4) and ledger.was_committed(bus, "t", 6)
 
 
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "abandoned"])
+def test_a_note_counts_only_if_its_sequence_became_a_message(bus, state, committed):
+    first = origin(bus, state)
+    send(first, 1)
+    loan = first.publisher.loan(1)
+    loan.__enter__()
+    note = ledger._NOTE.pack(ledger._MAGIC, 1, 1, 0, 0, 2, 2, 0, loan.seq)
+    os.pwrite(first._descriptor, note, 0)
+    loan.__exit__(*((None, None, None) if committed else (KeyError, KeyError(), None)))
+    first.close()
+    second = origin(bus, state)
+    assert second.place.number == (2 if committed else 1)
+    second.close()
+
+
 def test_places_of_topics_that_are_gone_are_tidied_away(bus, state):
     origin(bus, state).close()
     ledger.tidy(bus, state)
