@@ -114,6 +114,7 @@ class Peers:
     def __init__(self, root: Path, commands: dict[str, list[str]]) -> None:
         self._root, self._commands = root, commands
         self._started: list[Peer] = []
+        self._clients: list[Peer] = []
 
     def publish(
         self, language: str, sender: str, count: int, largest: int = 200, every: int = 16, die_at: str = ""
@@ -130,6 +131,7 @@ class Peers:
         command = [*self._commands[language], "call", str(self._root / "test"), service]
         self._started.append(Peer(command, dict(os.environ)))
         self._started[-1].expect("ready")
+        self._clients.append(self._started[-1])
         return self._started[-1]
 
     def _start(self, language: str, role: str, settings: list[str], die_at: str) -> Peer:
@@ -143,5 +145,9 @@ class Peers:
         return self._started[-1]
 
     def discard(self) -> None:
+        for client in self._clients:
+            if client.alive:  # it removes its reply topic; those of the killed are for others to remove
+                client.say("close")
+                client.join()
         for peer in self._started:
             peer.discard()

@@ -116,6 +116,26 @@ def test_the_claim_of_a_killed_process_is_passed_over_by_foreign_readers_and_wri
     assert bus.stats("t")["abandoned"] == 1
 
 
+@pytest.mark.parametrize("place", ["claim.word", "claim.end", "claim.tail"])
+@pytest.mark.parametrize("language", FOREIGN)
+def test_a_claim_that_its_owner_did_not_live_to_finish_is_finished_by_a_foreign_publisher(
+    bus, peers, language, place
+):
+    """No Python publisher helps here."""
+    bus.create("t", **SMALL, delivery="reliable")
+    with bus.subscriber("t") as sub:
+        dead = peers.publish("c", "dead", 1, die_at=place)
+        dead.expect("ready")
+        dead.say("go")
+        dead.join(KILLED)
+        heir = peers.publish(language, "heir", 10)
+        heir.expect("ready")
+        heir.say("go")
+        assert heir.hear_sent(10) == 10
+        heir.join()
+        assert [msg.seq for msg in sub.recv_many(100, timeout=60)] == list(range(1, 11))
+
+
 @pytest.mark.parametrize("language", FOREIGN)
 @pytest.mark.parametrize("role", ["publish", "subscribe"])
 def test_a_removed_topic_is_noticed(bus, peers, language, role):
