@@ -60,6 +60,9 @@ static void fresh(void) {
     slipring_cells_remove(bus, "c");
     make_cells("c", 3);
     use_all();
+    slipring_cells_writer *writer = cells_writer("c");
+    for (uint64_t i = 0; i < 2; i++) put_stamped(writer, i); /* for a reader to take */
+    slipring_cells_writer_close(writer);
 }
 
 static void every_word(void) {
