@@ -15,6 +15,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE_S = 300  # a test that hangs has noticed, too
+NOT_RUN = (2, 4, 5)  # of pytest's exit codes: interrupted while collecting, wrong usage, no tests
 
 
 def listed() -> list[dict]:
@@ -79,6 +80,8 @@ def noticed_by(copy: Copy, tests: str) -> str:
         return "(hangs)"
     lines = done.stdout.splitlines()
     failures = [line.split(" - ")[0] for line in lines if line.startswith(("FAILED", "ERROR"))]
+    if done.returncode in NOT_RUN:
+        raise RuntimeError(f"{tests} did not run: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     if done.returncode and not failures:
         return f"(pytest ends with {done.returncode})"
     return failures[0].removeprefix("FAILED ") if failures else ""
