@@ -114,6 +114,23 @@ def test_a_late_answer_never_reaches_another_call(peers, calc):
         calc.clear()
 
 
+def test_an_answer_to_a_call_that_is_over_is_for_nobody(bus, peers, calc):
+    """Sent once more, before and while another call waits."""
+    client = peers.client("java+futex", "calc")
+    assert client.ask("call 30000 add 1") == ("result", 1)
+    [ring] = [path for path in files_of_clients(bus) if path.suffix == ".ring"]
+    with bus.subscriber(ring.stem, start="oldest", lossy=True) as tap, bus.publisher(ring.stem) as rogue:
+        assert client.ask("call 30000 add 1000") == ("result", 1000)
+        old = tap.recv_many(100)[-1].body
+        for number in range(20):
+            rogue.send(old, timeout=60)
+            assert client.ask(f"call 30000 add {number}") == ("result", number)
+        client.say("call 30000 slow")
+        rogue.send(old, timeout=60)
+        calc.set()
+        assert client.hear() == ("result", True)
+
+
 def test_a_stream_arrives_in_order_by_credit(peers, calc):
     client = peers.client("java+futex", "calc")
     assert client.ask("stream 30000 parts 0 0") == ("result",)

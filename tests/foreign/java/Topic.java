@@ -172,8 +172,9 @@ final class Topic {
         return abandonedAt + (index & slotCount - 1) * Layout.WORD_SIZE;
     }
 
+    /** Of 8 bytes, whatever a damaged `end` says. */
     long payload(long position) {
-        return payloadAt + (position & capacity - 1);
+        return payloadAt + (position & capacity - 1 & ~7);
     }
 
     long writer(int entry) {
