@@ -30,7 +30,8 @@ static void describe(const struct slr_pool *pool, const struct slr_segment *s, s
     out->stream_count = pool->stream_count;
     memcpy(out->stream, pool->stream, sizeof out->stream);
     for (uint32_t i = 0; i < pool->stream_count; i++)
-        for (uint32_t b = 0; b < pool->stream[i].buffers; b++) out->held[i] += held >> (pool->first_buffer[i] + b) & 1;
+        for (uint32_t b = 0; b < pool->stream[i].buffers; b++)
+            out->held[i] += (uint32_t)(held >> (pool->first_buffer[i] + b) & 1);
 }
 
 int slipring_pool_look(const char *bus, const char *topic, slipring_pool_info *out) {
