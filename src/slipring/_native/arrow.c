@@ -284,14 +284,23 @@ static PyObject *hand_over(struct batch *b) {
     return PyErr_Occurred() ? NULL : PyErr_NoMemory();
 }
 
+/* What is there now, and not what is published while we copy it: a fast publisher would keep us here, and make batches
+ * so large that the memory for them costs more than the messages. */
+static int64_t goal_of(Subscriber *self, const struct batch *b) {
+    slipring_counts c;
+    slipring_subscriber_counts(self->sub, &c);
+    uint64_t there = c.tail > c.position ? c.tail - c.position : 1; /* one writer's newest may not be counted yet */
+    return there < (uint64_t)b->limit ? (int64_t)there : b->limit;
+}
+
 /* EMPTY, OK or another code; rows are in b. */
 static int drain(Subscriber *self, struct batch *b) {
     int code = SLIPRING_EMPTY;
     if (!self->sub) return code;
     PyThreadState *state = handle_release_gil(&self->handle);
-    while (b->rows < b->limit) {
+    for (int64_t goal = goal_of(self, b); b->rows < goal;) {
         size_t taken, before = (size_t)b->rows;
-        code = slipring_subscriber_drain(self->sub, (size_t)(b->limit - b->rows), take, b, &taken);
+        code = slipring_subscriber_drain(self->sub, (size_t)(goal - b->rows), take, b, &taken);
         untake(b, (int64_t)(before + taken));
         if (code == SLIPRING_LAPPED) continue;
         if (code || taken == 0 || b->no_memory || b->value.used > MOST_BYTES / 2) break;
