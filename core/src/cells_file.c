@@ -280,14 +280,13 @@ int slipring_cells_remove(const char *bus, const char *name) {
     /* Damaged ones cannot be opened, but can be removed; those that we may not write, not by us. */
     struct slr_cells *c = NULL;
     code = slr_cells_open(bus, name, true, &c);
-    bool opened = code == SLIPRING_OK;
     if (code != SLIPRING_DENIED) code = slr_file_unlink(directory, name, SUFFIX);
     SLR_POINT("cells.remove.unlinked");
-    if (opened && !code) {
+    if (c && !code) {
         slr_publish(&c->header->removed, 1);
         slr_wake_all(&c->header->wake);
     }
-    if (opened) slr_cells_close(c);
+    if (c) slr_cells_close(c);
     slr_turn_end(directory);
     return code;
 }

@@ -44,9 +44,10 @@ int slipring_pool_look(const char *bus, const char *topic, slipring_pool_info *o
     if (!code) code = slr_pool_open(bus, topic, SLR_LOOK, &pool);
     if (code == SLIPRING_NOT_FOUND)
         code = slr_fault(SLIPRING_NOT_FOUND, "topic", "frames topic '%s' has no buffers: no publisher has come so far", topic);
-    if (!code && pool->topic_generation != s->generation)
+    if (pool && pool->topic_generation != s->generation)
         code = slr_fault(SLIPRING_CORRUPT, "topic", "'%s.frames' belongs to another topic of that name: remove it", topic);
-    if (!code) describe(pool, s, out);
+    else if (pool)
+        describe(pool, s, out);
     if (pool) slr_pool_close(pool);
     slr_segment_close(s);
     return code;
