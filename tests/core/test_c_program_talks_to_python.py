@@ -4,7 +4,6 @@
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -16,8 +15,6 @@ from support.waiting import WATCHDOG_S
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXAMPLE = REPOSITORY / "core/examples/hello.c"
-
-pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 
 
 @pytest.fixture(scope="module")

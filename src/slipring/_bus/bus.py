@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import time
 import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
-from slipring.errors import BadArgument, Closed, Denied, NoSpace, SystemFault, TopicNotFound
+from slipring.errors import BadArgument, Closed, TopicNotFound
 
-from . import cells, doctor, frame_streams, kinds, settings, transports
+from . import cells, directory, doctor, frame_streams, kinds, settings, transports
 from .cells import Cells
 from .clock import Clock
 from .frames import Frames
@@ -25,65 +23,6 @@ from .subscriber import Subscriber
 if TYPE_CHECKING:
     from .calls.client import Client
     from .calls.server import Server
-
-
-def default_root() -> str:
-    """$SLIPRING_ROOT, or a directory of the user's own in shared memory."""
-    return os.environ.get("SLIPRING_ROOT") or f"/dev/shm/slipring-{os.getuid()}"
-
-
-def _system_error(error: OSError, path: str) -> Denied | NoSpace | SystemFault:
-    number = error.errno or 0
-    cls: type[Denied | NoSpace | SystemFault]
-    cls = Denied if isinstance(error, PermissionError) else NoSpace if number == errno.ENOSPC else SystemFault
-    return cls(f"cannot use the bus directory '{path}': {error.strerror}", argument="root", errno=number)
-
-
-def _is_unfinished(path: str) -> bool:
-    """Made by us, but we died before it got its mode."""
-    status = os.stat(path)
-    ours = status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == 0o700
-    return ours and not os.listdir(path)
-
-
-def _make_directory(root: str, path: str) -> None:
-    """The bus's directory: private, unless somebody made its root for others too."""
-    try:
-        os.makedirs(root, mode=0o700, exist_ok=True)
-        mode = stat.S_IMODE(os.stat(root).st_mode)
-        sticky = bool(mode & stat.S_ISVTX)
-        if mode & 0o002 and not sticky:
-            raise Denied(f"root='{root}' may be written by everybody: use another directory", argument="root")
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            if not _is_unfinished(path):
-                return
-        if not sticky:
-            os.chmod(path, mode & 0o2777)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise SystemFault(f"'{path}' is not a directory", argument="root", errno=error.errno or 0) from error
-    except Denied:
-        raise
-    except OSError as error:
-        raise _system_error(error, path) from error
-
-
-def _check_directory(root: str, path: str, is_default: bool) -> None:
-    """What is there must be a directory, and the default root nobody else's."""
-    for place in (root, path):
-        try:
-            status = os.stat(place)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise _system_error(error, place) from error
-        if not stat.S_ISDIR(status.st_mode):
-            raise SystemFault(f"'{place}' is not a directory", argument="root", errno=errno.ENOTDIR)
-        if is_default and status.st_uid not in (0, os.getuid()):
-            raise Denied(
-                f"'{place}' belongs to another user: give root=", argument="root", errno=errno.EACCES
-            )
 
 
 class Bus:
@@ -107,7 +46,7 @@ class Bus:
             raise TypeError(f"name must be str, not {type(name).__name__}")
         self._check_text("name", name)
         self.name = name
-        chosen = default_root() if root is None else os.fspath(root)
+        chosen = directory.default_root() if root is None else os.fspath(root)
         if not isinstance(chosen, str):
             raise TypeError(f"root must be str or a path, not {type(chosen).__name__}")
         if not chosen or "\0" in chosen:
@@ -117,7 +56,7 @@ class Bus:
         self._handles: weakref.WeakSet[Any] = weakref.WeakSet()
         self._services: weakref.WeakSet[Server | Client] = weakref.WeakSet()
         self._closed = False
-        _check_directory(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
+        directory.check(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
 
     @staticmethod
     def _check_text(argument: str, name: str) -> None:
@@ -168,7 +107,7 @@ class Bus:
         self._make(self._topic(topic), given, exist_ok)
 
     def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
-        _make_directory(self.root, self.path)
+        directory.make(self.root, self.path)
         _native.topic_create(self.path, topic, given, exist_ok)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
@@ -240,7 +179,7 @@ class Bus:
         except FileNotFoundError:
             return []  # nobody has made a topic yet
         except OSError as error:
-            raise _system_error(error, self.path) from error
+            raise directory.fault(error, self.path) from error
 
     # Handles
 
@@ -257,7 +196,7 @@ class Bus:
         return self._publisher(topic, sender, given)
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
-        _make_directory(self.root, self.path)
+        directory.make(self.root, self.path)
         publisher = Publisher(self.path, topic, sender, given)
         self._handles.add(publisher)
         return publisher
@@ -280,6 +219,14 @@ class Bus:
             topic, start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, None
         )
 
+    def _check_cursor(self, cursor: str | None, expires: float | None) -> None:
+        if cursor is not None:
+            if not isinstance(cursor, str):
+                raise TypeError(f"cursor must be str, not {type(cursor).__name__}")
+            self._check_text("cursor", cursor)
+        elif expires is not None:
+            raise BadArgument("expires belongs to a cursor: give cursor= too", argument="expires")
+
     def _subscribe(
         self,
         topic: str,
@@ -293,12 +240,7 @@ class Bus:
         expires: float | None,
         own: tuple[int, int] | None,
     ) -> Subscriber:
-        if cursor is not None:
-            if not isinstance(cursor, str):
-                raise TypeError(f"cursor must be str, not {type(cursor).__name__}")
-            self._check_text("cursor", cursor)
-        elif expires is not None:
-            raise BadArgument("expires belongs to a cursor: give cursor= too", argument="expires")
+        self._check_cursor(cursor, expires)
         arguments = (
             *settings.start_place(start),
             -1 if lossy is None else int(bool(lossy)),
@@ -359,7 +301,7 @@ class Bus:
 
         Creates them when missing. What is given must match what exists; what is not takes what is there."""
         arguments = (dtype, depth, shape, size, mode, exist_ok)
-        cells.create(self.path, self._topic(name), *arguments, lambda: _make_directory(self.root, self.path))
+        cells.create(self.path, self._topic(name), *arguments, lambda: directory.make(self.root, self.path))
         return Cells(self.path, name, self._handles.add)
 
     def frames(
@@ -377,7 +319,7 @@ class Bus:
         publisher needs shape, and by default dtype="u1" and buffers=4. streams: names, or a dict by name."""
         given = {"mode": mode, "max_readers": max_readers}
         arguments = (shape, dtype, buffers, streams, given)
-        return Frames(self, self._topic(topic), lambda: _make_directory(self.root, self.path), *arguments)
+        return Frames(self, self._topic(topic), lambda: directory.make(self.root, self.path), *arguments)
 
     # Calls
 

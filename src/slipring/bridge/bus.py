@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from typing import Any, SupportsIndex, cast
 
 from slipring._bus import settings
-from slipring._bus.bus import Bus, default_root
+from slipring._bus.bus import Bus
+from slipring._bus.directory import default_root
 from slipring._bus.publisher import Publisher
 from slipring._bus.subscriber import Subscriber
-from slipring.errors import BadArgument, Closed
+from slipring.errors import Closed
 
 from . import address as addresses
 from .link import Link
@@ -150,12 +151,7 @@ class RemoteBus(Bus):
         expires: float | None,
         own: tuple[int, int] | None,
     ) -> Subscriber:
-        if cursor is not None:
-            if not isinstance(cursor, str):
-                raise TypeError(f"cursor must be str, not {type(cursor).__name__}")
-            self._check_text("cursor", cursor)
-        elif expires is not None:
-            raise BadArgument("expires belongs to a cursor: give cursor= too", argument="expires")
+        self._check_cursor(cursor, expires)
         settings.expiry_ns(expires)
         window = Window()
         opening = {

@@ -8,7 +8,8 @@ so that a circle of any length is noticed by one of its mirrors, wherever they r
 
 from __future__ import annotations
 
-from slipring._bus.bus import Bus, _make_directory
+from slipring._bus import directory
+from slipring._bus.bus import Bus
 from slipring.errors import BadArgument
 
 from . import ledger
@@ -20,7 +21,7 @@ def node(bus: Bus, topic: str) -> str:
     """A topic of a bus, the same name on every host."""
     if isinstance(bus, RemoteBus):
         return f"{bus.identity}/{topic}"
-    _make_directory(bus.root, bus.path)
+    directory.make(bus.root, bus.path)
     return f"{identity_of(bus)}/{topic}"
 
 

@@ -18,7 +18,8 @@ import time
 from collections import OrderedDict
 from typing import Self
 
-from slipring._bus.bus import Bus, _make_directory
+from slipring._bus import directory
+from slipring._bus.bus import Bus
 from slipring._bus.settings import size_bytes
 from slipring.errors import BadArgument, Busy, Closed, SlipringError, WrongLayout
 
@@ -63,7 +64,7 @@ class Server:
         self.bus, self.window = bus, window
         self.heartbeat_s, self.linger_s, self.remember_s = heartbeat_s, linger_s, remember_s
         self.max_message = size_bytes("max_message", max_message)
-        _make_directory(bus.root, bus.path)
+        directory.make(bus.root, bus.path)
         self.directory = ledger.directory_of(bus, state)
         self._sessions: dict[bytes, Session] = {}
         self._routes: dict[bytes, Session] = {}
