@@ -31,7 +31,7 @@ class Slipring(Transport):
         return self.bus
 
     def _publisher(self, channel: str):
-        return self._open().publisher(channel, sender="bench")
+        return self._open().publisher(channel)
 
     def _subscriber(self, channel: str):
         subscriber = self._open().subscriber(channel)

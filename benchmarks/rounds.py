@@ -21,6 +21,8 @@ from benchmarks.rivals import is_ours, package_of
 REPOSITORY = Path(__file__).parent.parent
 SAMPLE_TIMEOUT_S = 45
 SHARED_MEMORY = Path("/dev/shm")
+# numpy comes in with pyarrow, and its OpenBLAS starts threads that spin: on two processors they take one of them.
+ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
 @contextmanager
@@ -60,6 +62,7 @@ def run_sample(case: Case, place: Path, seconds: float) -> dict:
         process = subprocess.Popen(
             command,
             cwd=REPOSITORY,
+            env=ENVIRONMENT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
