@@ -16,6 +16,8 @@ command -v cc >/dev/null || need gcc "a C compiler"
 include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 [ -f "$include/Python.h" ] || need python3-dev "Python's C headers"
 
+command -v java >/dev/null || [ -n "${JAVA_HOME:-}" ] || need openjdk-17-jre-headless "Java, which Spark runs on"
+
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 echo "setup: installing tools and extras into $venv"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade "pip>=25.1"
@@ -24,4 +26,7 @@ echo "setup: installing tools and extras into $venv"
 PATH="$PWD/$venv/bin:$PATH" NINJA="$PWD/tools/ninja-in-turn"; export PATH NINJA
 echo "setup: building slipring"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation --editable '.[all]'
+# Spark finds data sources by listing modules, which an editable build's finder does not do; installed, it needs no help.
+site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+echo "$PWD/src/discovery" >"$site/slipring-discovery.pth"
 "$venv/bin/python" -c 'import slipring; print("setup: slipring", slipring.__version__, "is ready in", "'"$venv"'")'

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slipring's topics in Apache Spark, by naming a format.
+
+    spark = slipring.spark.session("my job")              # or any session of your own
+    stream = spark.readStream.format("slipring").option("subscribe", "imu").load()
+
+register(spark)    makes the format known to a session that did not find it by itself
+session(...)       a session with the settings that matter for streams of topics
+
+The format is found through the module ``pyspark_slipring``, which is installed with the package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+try:
+    import pyspark  # noqa: F401
+    from pyspark.sql.datasource import DataSource  # noqa: F401
+except ImportError as error:
+    raise ImportError('slipring.spark needs PySpark 4.3: pip install "slipring[spark]"') from error
+
+from .session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["register", "session"]
+
+
+def register(spark: SparkSession | Any) -> None:
+    """Make ``format("slipring")`` known to this session."""
+    from .source import DefaultSource
+
+    spark.dataSource.register(DefaultSource)
