@@ -448,6 +448,32 @@ int slipring_looker_reader(slipring_looker *looker, uint32_t entry, slipring_rea
 int slipring_looker_cursor(slipring_looker *looker, uint32_t entry, slipring_cursor_info *out);
 int slipring_looker_verify(slipring_looker *looker); /* OK or SLIPRING_CORRUPT with what is wrong */
 
+/* Ranges: what lies between two sequences, read as often as need be, by who has no entry in any table and holds nothing
+ * back. Used by one thread at a time. */
+typedef struct slipring_range slipring_range;
+
+typedef struct slipring_range_sink { /* each says false to stop before what it is shown */
+    bool (*message)(void *context, const slipring_message *message); /* in place: copy it */
+    bool (*hole)(void *context, uint64_t first, uint64_t span, uint64_t lost); /* sequences that bring no message */
+    void (*drop)(void *context); /* the message shown last was overwritten while it was copied */
+} slipring_range_sink;
+
+int slipring_range_open(const char *bus, const char *topic, slipring_range **out);
+void slipring_range_close(slipring_range *range);
+uint64_t slipring_range_generation(const slipring_range *range);
+bool slipring_range_reliable(const slipring_range *range);
+int slipring_range_oldest(slipring_range *range, uint64_t *seq);
+/* The end of what is settled from start (or oldest, if that is later) without interruption: messages, and sequences that
+ * will never be one. At most that many sequences, and bytes of bodies, but one at least if there is one. */
+int slipring_range_settled(slipring_range *range, uint64_t start, uint64_t rows, uint64_t bytes, uint64_t *end);
+/* The first sequence sent at or after that time that is still there; the next to be published if there is none. */
+int slipring_range_at_time(slipring_range *range, int64_t time_ns, uint64_t *seq);
+int slipring_range_begin(slipring_range *range, uint64_t from);
+/* Every sequence up to until comes out once, in order, as a message or in a hole. *reached tells how far it came, which is
+ * less than until if the sink stopped it. BAD_ARGUMENT: until is beyond what is settled. */
+int slipring_range_read(slipring_range *range, uint64_t until, const slipring_range_sink *sink, void *context,
+                        uint64_t *reached);
+
 int slipring_cursor_drop(const char *bus, const char *topic, const char *name);
 /* Frees the table entries and claims of the dead; tells how many. */
 int slipring_topic_sweep(const char *bus, const char *topic, uint32_t *swept);

@@ -18,8 +18,8 @@ bool slr_gap_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *aba
     return false;
 }
 
-/* The abandoned sequences in [from, oldest); beyond a whole ring of them the rest counts as messages. */
-static bool count_abandoned(const struct slr_segment *s, uint64_t from, uint64_t oldest, uint64_t below, uint64_t *count) {
+/* Beyond a whole ring of them the rest counts as messages. */
+bool slr_gap_abandoned(const struct slr_segment *s, uint64_t from, uint64_t oldest, uint64_t below, uint64_t *count) {
     for (*count = 0; *count < below && *count < s->slot_count; ++*count) {
         uint64_t seq = slr_observe(&s->abandoned[(below - 1 - *count) & s->slot_mask]);
         /* Recorded for a boundary beyond oldest: by somebody who is ahead of us, or who never moved oldest there. */
@@ -37,7 +37,7 @@ bool slr_gap_from(const struct slr_segment *s, uint64_t from, uint64_t abandoned
         if ((int64_t)skipped <= 0) return false;
         if (abandoned != SLR_UNKNOWN)
             between = out->abandoned - abandoned;
-        else if (!count_abandoned(s, from, out->oldest, out->abandoned, &between))
+        else if (!slr_gap_abandoned(s, from, out->oldest, out->abandoned, &between))
             continue;
         out->messages = skipped - between;
         return between <= skipped;

@@ -17,6 +17,8 @@ struct slr_gap {
 
 /* oldest and the number of abandoned sequences below it, as of one moment; false: contents are damaged. */
 bool slr_gap_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned);
+/* How many sequences of [from, oldest) were abandoned; below: how many below oldest were. False: oldest has moved on. */
+bool slr_gap_abandoned(const struct slr_segment *s, uint64_t from, uint64_t oldest, uint64_t below, uint64_t *count);
 /* abandoned: the sequences below `from` that were, as far as the caller knows. False: contents are damaged, or `from` is
  * not below oldest. */
 bool slr_gap_from(const struct slr_segment *s, uint64_t from, uint64_t abandoned, struct slr_gap *out);

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from .account import Account
+from .arrow_capsules import ArrowBatch
 from .native import _native
 from .waits import SHARED_MEMORY
 
@@ -13,18 +14,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 Message = _native.Message
-
-
-class _ArrowBatch:
-    """What a batch looks like to the Arrow PyCapsule protocol."""
-
-    __slots__ = ("_capsules",)
-
-    def __init__(self, capsules: tuple[object, object]) -> None:
-        self._capsules = capsules
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        return self._capsules
 
 
 class Subscriber(Account, _native.Subscriber):
@@ -39,7 +28,7 @@ class Subscriber(Account, _native.Subscriber):
             import pyarrow
         except ImportError as error:
             raise ImportError('recv_batch needs pyarrow: pip install "slipring[arrow]"') from error
-        return pyarrow.record_batch(_ArrowBatch(self._recv_batch(n, timeout)))
+        return pyarrow.record_batch(ArrowBatch(self._recv_batch(n, timeout)))
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
         """`recv` for asyncio: the same subscriber, without blocking the loop."""

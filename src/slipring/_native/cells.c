@@ -26,7 +26,7 @@ static PyTypeObject *writer_type, *reader_type;
 
 /* Life ------------------------------------------------------------------------------------------------------ */
 
-static const char *noun(const End *self) { return Py_TYPE(self) == reader_type ? "reader" : "writer"; }
+static const char *noun(const End *self) { return Py_TYPE((PyObject *)self) == reader_type ? "reader" : "writer"; }
 static bool is_open(const End *self) { return (self->writer || self->reader) && !self->handle.closing; }
 
 static bool end_enter(End *self) {

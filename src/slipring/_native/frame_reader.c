@@ -93,7 +93,7 @@ static void reader_dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     self->closing = true;
     end_if_unused(self); /* no frame is left: each would keep us */
-    Py_XDECREF(self->subscriber);
+    Py_XDECREF((PyObject *)self->subscriber);
     Py_XDECREF(self->stream);
     Py_XDECREF(self->insist);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);

@@ -57,7 +57,7 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (count < 0) return NULL;
     FrameWriter *self = (FrameWriter *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self || !handle_init(&self->handle)) {
-        Py_XDECREF(self);
+        Py_XDECREF((PyObject *)self);
         return NULL;
     }
     Py_INCREF(publisher);
@@ -94,7 +94,7 @@ static void writer_dealloc(PyObject *object) {
     self->handle.closing = true;
     end_if_unused(self); /* no buffer is left: each would keep us */
     handle_clear(&self->handle);
-    Py_XDECREF(self->publisher);
+    Py_XDECREF((PyObject *)self->publisher);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }

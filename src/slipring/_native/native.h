@@ -143,7 +143,7 @@ typedef struct Subscriber {
 } Subscriber;
 
 extern PyTypeObject *message_type, *publisher_type, *subscriber_type, *region_type, *view_type, *loan_type, *bell_type,
-    *looker_type;
+    *looker_type, *range_type;
 
 bool message_type_ready(PyObject *module);
 bool publisher_type_ready(PyObject *module);
@@ -156,6 +156,7 @@ bool cells_types_ready(PyObject *module);
 bool frame_writer_type_ready(PyObject *module);
 bool frame_reader_type_ready(PyObject *module);
 bool looker_type_ready(PyObject *module);
+bool range_type_ready(PyObject *module);
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
 
 /* Steals body; borrows the rest. */

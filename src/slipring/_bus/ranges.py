@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges: what lies between two sequences of a topic, read into Arrow as often as need be.
+
+For those who plan first and read later, perhaps in another process and perhaps twice, as a Spark job does. A range takes
+no entry in the topic's tables and holds nothing back; what must not disappear meanwhile is kept by a cursor.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Self
+
+from slipring.errors import BadArgument
+
+from .arrow_capsules import ArrowBatch
+from .native import _native
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from .bus import Bus
+
+COLUMNS: tuple[str, ...] = _native.RANGE_COLUMNS
+_EVERYTHING = (1 << 64) - 1
+
+
+class Ranges:
+    """What is there to be read of one topic, and the reading of it. Used by one thread at a time."""
+
+    def __init__(self, bus: Bus, topic: str) -> None:
+        self._native = _native.Range(bus.path, bus._topic(topic))
+        self.topic = topic
+        self.generation = self._native.generation
+        self.delivery = "reliable" if self._native.reliable else "lossy"
+        self.lost = 0
+        """Messages that were overwritten before `batches` could read them."""
+
+    def oldest(self) -> int:
+        """The lowest sequence still readable."""
+        return self._native.oldest()
+
+    def committed(self, start: int, rows: int | None = None, size: int | None = None) -> int:
+        """The end of what can be read from start on without a gap in time: every sequence below it is a message or will
+        never be one. At most `rows` sequences and `size` bytes of bodies, but one at least if there is one."""
+        rows = _EVERYTHING if rows is None else rows
+        return self._native.settled(start, rows, _EVERYTHING if size is None else size)
+
+    def at_time(self, time_ns: int) -> int:
+        """The first sequence still there that was sent at that time or later; else the next to be published."""
+        return self._native.at_time(time_ns)
+
+    def batches(
+        self,
+        start: int,
+        end: int,
+        columns: Iterable[str] = COLUMNS[:8],
+        size: int = 1 << 20,
+        gaps: bool = False,
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """The messages of [start, end), in batches with bodies of about `size` bytes.
+
+        With gaps, sequences that brought no message are rows too: value NULL, offset the first of them, span how many,
+        lost how many messages were lost among them. `end` must not be beyond `committed(start)`."""
+        import pyarrow
+
+        asked = list(columns)
+        for column in asked:
+            if column not in COLUMNS:
+                raise BadArgument(f"columns={column!r} is none of {', '.join(COLUMNS)}", argument="columns")
+        mask = sum(1 << COLUMNS.index(column) for column in set(asked))
+        in_order = asked == [column for column in COLUMNS if column in asked]
+        host = socket.gethostname()
+        reached = start
+        if reached < end:
+            self._native.begin(start)
+        while reached < end:
+            reached, lost, capsules = self._native.batch(end, mask, size, gaps, host)
+            self.lost += lost
+            if capsules is not None:
+                batch = pyarrow.record_batch(ArrowBatch(capsules))
+                yield batch if in_order else batch.select(asked)
+
+    def close(self) -> None:
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

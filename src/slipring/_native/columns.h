@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages as Arrow columns: a batch is filled row by row and handed over through the Arrow C data interface, as two
+ * PyCapsules; pyarrow is not needed to build this.
+ */
+#ifndef SLIPRING_COLUMNS_H
+#define SLIPRING_COLUMNS_H
+
+#include "native.h"
+
+/* name in C, in Arrow, format: "l" 64-bit integer, "u" text, "z" bytes, "tsu:UTC" microseconds */
+#define COLUMN_LIST(X)                     \
+    X(TOPIC, "topic", "u")                 \
+    X(OFFSET, "offset", "l")               \
+    X(TIMESTAMP, "timestamp", "tsu:UTC")   \
+    X(TIMESTAMP_NS, "timestamp_ns", "l")   \
+    X(SENDER, "sender", "u")               \
+    X(TYPE, "type", "u")                   \
+    X(VALUE, "value", "z")                 \
+    X(HOST, "host", "u")                   \
+    X(GENERATION, "generation", "l")       \
+    X(SPAN, "span", "l")                   \
+    X(LOST, "lost", "l")                   \
+    X(RECEIVED_NS, "received_ns", "l")
+
+enum column {
+#define NAME(name, text, format) COLUMN_##name,
+    COLUMN_LIST(NAME)
+#undef NAME
+        COLUMNS
+};
+#define COLUMN_BIT(name) (1u << COLUMN_##name)
+
+#define BATCH_TOO_SMALL "the next message has more than 1 GiB, too much for an Arrow batch: take it with recv or view"
+
+struct bytes_column {
+    int32_t *ends; /* ends[0] = 0 */
+    char *data;
+    int64_t used, room;
+};
+
+/* Rows from `row` on have these names, made UTF-8, until the next run: mostly there is one in a batch. */
+struct run {
+    int64_t row;
+    struct meta meta;
+    char names[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER];
+};
+
+struct batch {
+    unsigned asked; /* COLUMN_BITs */
+    bool nullable;
+    int64_t rows, limit;
+    bool no_memory;
+    int64_t *numbers[COLUMNS]; /* NULL: not asked for, or of another kind */
+    struct bytes_column texts[COLUMNS];
+    int64_t *holes; /* rows that are one */
+    int64_t hole_count, hole_room;
+    bool run_begun;
+    struct run run;
+};
+
+struct batch_constants { /* the same in every row */
+    const char *topic, *host;
+    int64_t generation, received_ns;
+};
+
+/* expected: bytes of bodies, from the last batch, so that most batches never grow. */
+bool batch_start(struct batch *b, unsigned asked, int64_t limit, int64_t expected);
+void batch_free(struct batch *b);
+/* One more row: false if there is no room for it in any batch (rows is 0 then), or not in this one, or no memory. */
+bool batch_take(struct batch *b, const slipring_message *m);
+bool batch_take_hole(struct batch *b, uint64_t first, uint64_t span, uint64_t lost);
+/* Only the first rows count: what was copied after them was overwritten meanwhile. */
+void batch_cut(struct batch *b, int64_t rows);
+/* (schema, array), or NULL with an exception. */
+PyObject *batch_hand_over(struct batch *b, const struct batch_constants *constants);
+
+static inline int64_t batch_bytes(const struct batch *b) { return b->texts[COLUMN_VALUE].used; }
+
+/* arrow_capsules.c: takes the buffers over, three a column: validity, first, second (NULL where there is none). */
+struct column_buffers {
+    enum column column;
+    void *buffers[3];
+    int64_t nulls;
+};
+PyObject *arrow_capsules(int64_t rows, bool nullable, struct column_buffers *columns, int count);
+
+#endif
