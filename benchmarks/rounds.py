@@ -21,7 +21,7 @@ from benchmarks.rivals import is_ours, package_of
 REPOSITORY = Path(__file__).parent.parent
 SAMPLE_TIMEOUT_S = 45
 SHARED_MEMORY = Path("/dev/shm")
-# numpy comes in with pyarrow, and its OpenBLAS starts threads that spin: on two processors they take one of them.
+# numpy comes in with pyarrow, and its OpenBLAS starts threads that spin: on two processors they take one.
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 

@@ -19,6 +19,7 @@
 
 struct slipring_range {
     slipring_subscriber reader;
+    bool begun;
     uint64_t expected;   /* the next sequence to come out */
     uint64_t lost_known; /* of reader.lost, in holes that came out */
     uint64_t until;
@@ -96,9 +97,12 @@ int slipring_range_at_time(slipring_range *range, int64_t time_ns, uint64_t *seq
 int slipring_range_begin(slipring_range *range, uint64_t from) {
     slipring_subscriber *reader = &range->reader;
     int code = slr_segment_check_file(reader->s);
+    /* Who goes on where it ended knows more of what is between than who comes anew (gap.c). */
+    if (code || (range->begun && from == range->expected)) return code;
     reader->lost = range->lost_known = 0;
     range->expected = from;
-    return code ? code : slr_start_at(reader, SLIPRING_START_SEQ, from);
+    range->begun = true;
+    return slr_start_at(reader, SLIPRING_START_SEQ, from);
 }
 
 /* The hole before seq comes out, if there is one. False: the sink takes no more. */
@@ -131,9 +135,10 @@ static uint64_t lost_beyond(const slipring_range *range) {
     return beyond - (abandoned < beyond ? abandoned : beyond);
 }
 
-static bool show_end(slipring_range *range) {
+static void show_end(slipring_range *range) {
     uint64_t lost = range->reader.lost - range->lost_known, beyond = lost_beyond(range);
-    return show_hole(range, range->until, lost > beyond ? lost - beyond : 0);
+    if (beyond > lost) beyond = lost;
+    if (show_hole(range, range->until, lost - beyond)) range->lost_known -= beyond;
 }
 
 int slipring_range_read(slipring_range *range, uint64_t until, const slipring_range_sink *sink, void *context,
@@ -157,7 +162,8 @@ int slipring_range_read(slipring_range *range, uint64_t until, const slipring_ra
             range->expected = range->last;
         }
         if (refused) break;
-        if (code == SLIPRING_LAPPED) code = SLIPRING_OK;
+        /* Empty at the end: what was there last is abandoned. */
+        if (code == SLIPRING_LAPPED || (code == SLIPRING_EMPTY && reader->position >= until)) code = SLIPRING_OK;
     }
     if (code == SLIPRING_EMPTY)
         code = slr_fault(SLIPRING_BAD_ARGUMENT, "end", "end=%" PRIu64 " is beyond %" PRIu64 ", up to which all is settled", until,

@@ -84,6 +84,26 @@ static void publish(slipring_publisher *pub) {
     slipring_publisher_subscribers(pub);
 }
 
+static bool skip(void *context, uint64_t first, uint64_t span, uint64_t lost) {
+    (void)context, (void)first;
+    CHECK(lost <= span);
+    return true;
+}
+
+static void forget(void *context) { (void)context; }
+
+static void read_range(slipring_range *range) {
+    static const slipring_range_sink sink = {look, skip, forget};
+    uint64_t end, reached;
+    slipring_range_at_time(range, (int64_t)dice(1000), &end);
+    if (dice(2)) harm();
+    if (slipring_range_settled(range, dice(100), dice(2) ? UINT64_MAX : dice(9), dice(9000), &end) == SLIPRING_OK &&
+        slipring_range_begin(range, dice(100)) == SLIPRING_OK) {
+        if (dice(2)) harm();
+        slipring_range_read(range, dice(3) ? end : UINT64_MAX, &sink, NULL, &reached);
+    }
+}
+
 static void look_around(void) {
     slipring_looker *looker;
     slipring_topic_info info;
@@ -102,9 +122,11 @@ static void look_around(void) {
 static void one_topic(int delivery, int writers) {
     slipring_publisher *pub, *late = NULL;
     slipring_subscriber *subs[4] = {0};
+    slipring_range *range;
     const slipring_settings how = {
         .slots = 16, .capacity = 4096, .delivery = delivery, .writers = writers, .max_readers = 4};
     CHECK_OK(try_publisher("t", "me", &how, &pub));
+    CHECK_OK(slipring_range_open(bus, "t", &range));
     map(&areas[0], "ring");
     map(&areas[1], "readers");
     for (int i = 0; i < 30; i++) slipring_publisher_send(pub, "before", 6, "", 0, SLIPRING_NOW, NULL);
@@ -117,11 +139,13 @@ static void one_topic(int delivery, int writers) {
         for (int i = 0; i < 4; i++)
             if (subs[i]) read_all(subs[i]);
         look_around();
+        read_range(range);
         if (!late && try_publisher("t", "late", NULL, &late) != SLIPRING_OK) late = NULL;
         if (late) publish(late);
     }
     for (int i = 0; i < 4; i++)
         if (subs[i]) slipring_subscriber_close(subs[i]);
+    slipring_range_close(range);
     if (late) slipring_publisher_close(late);
     slipring_publisher_close(pub);
     for (int i = 0; i < 2; i++) munmap(areas[i].words, areas[i].count * 8);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges: what lies between two sequences of a topic, read into Arrow as often as need be.
 
-For those who plan first and read later, perhaps in another process and perhaps twice, as a Spark job does. A range takes
-no entry in the topic's tables and holds nothing back; what must not disappear meanwhile is kept by a cursor.
+For those who plan first and read later, perhaps in another process and perhaps twice, as a Spark job does. A
+range takes no entry in the topic's tables and holds nothing back; what must not disappear meanwhile is kept by a
+cursor.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ class Ranges:
         return self._native.oldest()
 
     def committed(self, start: int, rows: int | None = None, size: int | None = None) -> int:
-        """The end of what can be read from start on without a gap in time: every sequence below it is a message or will
-        never be one. At most `rows` sequences and `size` bytes of bodies, but one at least if there is one."""
+        """The end of what is settled from start on: every sequence below it is a message or will never be one.
+
+        At most `rows` sequences and `size` bytes of bodies, but one at least if there is one."""
         rows = _EVERYTHING if rows is None else rows
         return self._native.settled(start, rows, _EVERYTHING if size is None else size)
 
     def at_time(self, time_ns: int) -> int:
-        """The first sequence still there that was sent at that time or later; else the next to be published."""
+        """The first sequence still there that was sent then or later; else the next to be published."""
         return self._native.at_time(time_ns)
 
     def batches(
@@ -60,8 +62,8 @@ class Ranges:
     ) -> Iterator[pyarrow.RecordBatch]:
         """The messages of [start, end), in batches with bodies of about `size` bytes.
 
-        With gaps, sequences that brought no message are rows too: value NULL, offset the first of them, span how many,
-        lost how many messages were lost among them. `end` must not be beyond `committed(start)`."""
+        With gaps, sequences that brought no message are rows too: value NULL, offset the first of them, span how
+        many, lost how many messages were lost among them. `end` must not be beyond `committed(start)`."""
         import pyarrow
 
         asked = list(columns)
