@@ -41,8 +41,13 @@ def _shm_names() -> set[str]:
 
 def _children() -> set[int]:
     """Process numbers, also of those that ended and were not reaped."""
-    lists = [path.read_text() for path in Path("/proc/self/task").glob("*/children")]
-    return {int(pid) for listed in lists for pid in listed.split()}
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        try:
+            found |= {int(pid) for pid in path.read_text().split()}
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a thread that ended; its children are another's now, or were reaped
+    return found
 
 
 class Snapshot:
