@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from . import numpy_values, row_values, schema
+from . import arrow_values, numpy_values, row_values, schema
 from .failures import BadOption, BadValue
 from .options import SourceOptions
 
@@ -143,39 +143,8 @@ def _misfits(rows: list[Mapping[str, Any]], arrow: pa.Schema) -> dict[int, str]:
 
 
 def _ipc(values: pa.Array, arrow: pa.Schema) -> Decoded:
-    """A message is an Arrow IPC stream; each of its rows is a row, with the message's own columns
-    repeated."""
-    import pyarrow as pa
-
-    tables, rows, bad, empty = [], [], {}, set()
-    for at, value in enumerate(values):
-        if not value.is_valid:
-            empty.add(at)
-            continue
-        try:
-            with pa.ipc.open_stream(value.as_buffer()) as stream:
-                table = _fitted(stream.read_all(), arrow)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            bad[at] = f"{type(error).__name__}: {error}"
-            continue
-        tables.append(table)
-        rows += [at] * table.num_rows
-    whole = pa.concat_tables([arrow.empty_table(), *tables]).combine_chunks()
-    columns = [
-        column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in whole.columns
-    ]
+    columns, rows, bad, empty = arrow_values.columns_of(values, arrow)
     return Decoded(columns, bad, rows, empty)
-
-
-def _fitted(table: pa.Table, arrow: pa.Schema) -> pa.Table:
-    """By name, in the given types; a column that is not there is NULL."""
-    import pyarrow as pa
-
-    columns = [
-        table[name].cast(kind) if name in table.schema.names else pa.nulls(table.num_rows, kind)
-        for name, kind in zip(arrow.names, arrow.types, strict=True)
-    ]
-    return pa.table(columns, schema=arrow)
 
 
 def _numpy(dtype: Any, arrow: pa.Schema) -> Any:

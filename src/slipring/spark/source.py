@@ -6,7 +6,7 @@ from __future__ import annotations
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
-from . import decoding, options, schema, topics
+from . import decoding, parsing, schema, topics
 from .batch_reader import BatchReader
 from .failures import BadOption
 from .options import SourceOptions
@@ -22,7 +22,7 @@ class DefaultSource(DataSource):
 
     def schema(self) -> StructType:
         """Asked when a DataFrame is made: everything that can be wrong with its options is found here."""
-        given = options.parse(self.options)
+        given = parsing.parse(self.options)
         frame = schema.of_frame(given)
         decoding.check(given)
         topics.check(given)
@@ -35,7 +35,7 @@ class DefaultSource(DataSource):
         return StreamReader(self._checked(schema).for_stream())
 
     def _checked(self, given: StructType) -> SourceOptions:
-        found = options.parse(self.options)
+        found = parsing.parse(self.options)
         if given != schema.of_frame(found):
             raise BadOption("columns", "the columns follow from the options: leave .schema(...) out")
         decoding.check(found)
