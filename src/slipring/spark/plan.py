@@ -31,7 +31,8 @@ def share_rows(limit: int, backlogs: Mapping[str, int]) -> dict[str, int]:
     total = sum(waiting.values())
     if total <= limit:
         return waiting
-    return {topic: max(1, limit * backlog // total) for topic, backlog in waiting.items()}
+    spare, rest = max(0, limit - len(waiting)), total - len(waiting)
+    return {topic: 1 + spare * (backlog - 1) // max(1, rest) for topic, backlog in waiting.items()}
 
 
 def share_bytes(limit: int, wanted: Mapping[str, int], end_of: Callable[[str, int], int]) -> dict[str, int]:
