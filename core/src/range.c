@@ -157,7 +157,7 @@ int slipring_range_read(slipring_range *range, uint64_t until, const slipring_ra
             range->expected = range->last;
         }
         if (refused) break;
-        if (code == SLIPRING_LAPPED) code = SLIPRING_OK;
+        if (code == SLIPRING_LAPPED || (code == SLIPRING_EMPTY && reader->position >= until)) code = SLIPRING_OK;
     }
     if (code == SLIPRING_EMPTY)
         code = slr_fault(SLIPRING_BAD_ARGUMENT, "end", "end=%" PRIu64 " is beyond %" PRIu64 ", up to which all is settled", until,
