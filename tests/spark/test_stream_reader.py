@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream reader, called in Spark's order: where it begins, how far it goes, what it keeps, what it loses."""
+"""The stream reader, called in Spark's order: where it begins, how far it goes, what it keeps and loses."""
 
 import json
 
