@@ -33,13 +33,18 @@ def pytest_runtest_makereport(item, call):
 FAILED = pytest.StashKey[bool]()
 
 
+@pytest.fixture
+def snapshot():
+    """What a test must leave as it was; a directory whose tests share something outer has its own."""
+    return leaks.Snapshot()
+
+
 @pytest.fixture(autouse=True)
-def nothing_is_left_behind(request):
-    before = leaks.Snapshot()
+def nothing_is_left_behind(request, snapshot):
     yield
     if FAILED in request.node.stash or request.node.get_closest_marker("leaks_allowed"):
         return  # a failed test keeps its frames, and with them its handles
-    found = before.leaks()
+    found = snapshot.leaks()
     assert not found, "\n".join(found)
 
 

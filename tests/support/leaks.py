@@ -39,16 +39,22 @@ def _shm_names() -> set[str]:
     return {name for name in os.listdir(SHM) if name.startswith(SESSION_PREFIX)}
 
 
-def _has_children() -> bool:
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return False
-    return True
+def _children() -> set[int]:
+    """Process numbers, also of those that ended and were not reaped."""
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        try:
+            found |= {int(pid) for pid in path.read_text().split()}
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a thread that ended; its children are another's now, or were reaped
+    return found
 
 
 class Snapshot:
+    ordinary = ORDINARY
+
     def __init__(self) -> None:
+        self.children = _children()
         self.descriptors = _descriptors()
         self.mappings = _mappings()
         self.shm_names = _shm_names()
@@ -59,20 +65,23 @@ class Snapshot:
         if found:
             gc.collect()  # a cycle through a caught exception may still keep a handle: that is no leak
             found = self._handles()
-        if _has_children():
-            found.append("a child process is left (alive or not reaped)")
+        left = _children() - self.children
+        found += [f"child process {pid} is left (alive or not reaped)" for pid in sorted(left)]
         found += [f"/dev/shm/{name} is left" for name in sorted(_shm_names() - self.shm_names)]
-        for thread in set(threading.enumerate()) - self.threads:
+        for thread in self.fresh_threads():
             thread.join(THREADS_END_S)
             if thread.is_alive():
                 found.append(f"{thread!r} is left")
         return found
 
+    def fresh_threads(self) -> set[threading.Thread]:
+        return set(threading.enumerate()) - self.threads
+
     def _handles(self) -> list[str]:
         fresh = [
             f"descriptor {fd} -> {target} is left open"
             for fd, target in _descriptors().items()
-            if self.descriptors.get(fd) != target and not target.startswith(ORDINARY)
+            if self.descriptors.get(fd) != target and not target.startswith(self.ordinary)
         ]
         return fresh + [f"{path} is still mapped" for path in _mappings() - self.mappings]
 

@@ -3,7 +3,14 @@
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.types import StructType
+
+from . import decoding, parsing, schema, topics
+from .batch_reader import BatchReader
+from .failures import BadOption
+from .options import SourceOptions
+from .stream_reader import StreamReader
 
 
 class DefaultSource(DataSource):
@@ -12,3 +19,24 @@ class DefaultSource(DataSource):
     @classmethod
     def name(cls) -> str:
         return "slipring"
+
+    def schema(self) -> StructType:
+        """Asked when a DataFrame is made: everything that can be wrong with its options is found here."""
+        given = parsing.parse(self.options)
+        frame = schema.of_frame(given)
+        decoding.check(given)
+        topics.check(given)
+        return frame
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return BatchReader(self._checked(schema).for_batch())
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return StreamReader(self._checked(schema).for_stream())
+
+    def _checked(self, given: StructType) -> SourceOptions:
+        found = parsing.parse(self.options)
+        if given != schema.of_frame(found):
+            raise BadOption("columns", "the columns follow from the options: leave .schema(...) out")
+        decoding.check(found)
+        return found

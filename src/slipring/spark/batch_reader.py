@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The batch reader: what is in the rings now, between two offsets or times. It holds nothing and moves no
+cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from . import places, plan, tasks
+from .failures import BadOption
+from .options import SourceOptions
+from .places import Place
+from .plan import Range
+from .tasks import Task
+from .topics import Topics
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_START = Place("startingOffsets", places.EARLIEST)
+BATCH_END = Place("endingOffsets", places.LATEST)
+
+
+class BatchReader(DataSourceReader):
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> Sequence[InputPartition]:
+        topics = Topics(self._options)
+        try:
+            ranges = [self._range(topics, topic) for topic in topics.names()]
+        finally:
+            topics.close()
+        return tasks.tasks_of(plan.split(ranges, self._options.min_partitions, self._options.max_records))
+
+    def _range(self, topics: Topics, topic: str) -> Range:
+        starting, ending = self._options.starting or BATCH_START, self._options.ending or BATCH_END
+        end, start = topics.sequence(topic, ending), topics.sequence(topic, starting)
+        if start > end and isinstance(starting.of(topic), int) and isinstance(ending.of(topic), int):
+            raise BadOption(ending.option, f"{end} of topic {topic!r} is before {starting.option}, {start}")
+        return Range(topic, topics.get(topic).generation, min(start, end), end)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # Spark makes a partition of its own when there are none: there is nothing to read then.
+        return tasks.read(self._options, partition) if isinstance(partition, Task) else iter(())

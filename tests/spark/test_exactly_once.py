@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Promise 28: whatever is killed, at whatever moment, and restarted: every message once, in sequence."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from spark import processes as of_spark
+from spark.moments import Moments
+from support.waiting import eventually
+
+PER_BATCH = 150
+EVERY_MOMENT = {"processingTime": "0 seconds"}
+PUBLISHER = """
+import struct
+publisher = bus.publisher("cmd", sender="killed", capacity=1 << 16, slots=512, delivery="reliable")
+say("ready")
+number = 0
+while True:
+    publisher.send(struct.pack("q", number) * 4)
+    number += 1
+"""
+
+
+class Truth:
+    """Everything that was published, from a reader of its own."""
+
+    def __init__(self, bus) -> None:
+        bus.create("cmd", capacity=1 << 16, slots=512, delivery="reliable")
+        self._subscriber = bus.subscriber("cmd", cursor="truth", start="oldest")
+        self.rows: list[tuple[int, bytes]] = []
+
+    def take(self) -> None:
+        self.rows += [(message.seq, message.body) for message in self._subscriber.recv_many(1000)]
+        self._subscriber.commit()
+
+
+class Publishers:
+    """One that is killed and started again whenever the test likes."""
+
+    def __init__(self, processes) -> None:
+        self._processes, self._one = processes, None
+
+    def kill_and_restart(self) -> None:
+        self.kill()
+        self._one = self._processes.start(PUBLISHER)
+        self._one.expect("ready")
+
+    def kill(self) -> None:
+        if self._one is not None:
+            self._one.kill()
+
+
+@pytest.fixture
+def truth(bus):
+    return Truth(bus)
+
+
+@pytest.fixture
+def publishers(processes):
+    return Publishers(processes)
+
+
+@pytest.fixture
+def moments(tmp_path):
+    return Moments(tmp_path)
+
+
+def options_of(bus):
+    return {
+        "bus": bus.name,
+        "root": bus.root,
+        "subscribe": "cmd",
+        "groupId": "query",
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": str(PER_BATCH),
+        "minPartitions": "2",
+    }
+
+
+def start(spark, bus, moments, **trigger):
+    stream = spark.readStream.format("slipring").options(**options_of(bus)).load()
+    writer = stream.writeStream.foreachBatch(moments.writer()).trigger(
+        **(trigger or {"processingTime": "0 seconds"})
+    )
+    return writer.option("checkpointLocation", str(moments.checkpoint)).start()
+
+
+def assert_everything_once(spark, bus, moments, truth, publishers):
+    """Ends publishing, reads the rest, and compares row by row."""
+    publishers.kill()
+    start(spark, bus, moments, availableNow=True).awaitTermination()
+    truth.take()
+    found = spark.read.parquet(*map(str, moments.out.glob("*"))).orderBy("offset").collect()
+    assert [(row.offset, bytes(row.value)) for row in found] == truth.rows
+    assert len(truth.rows) > PER_BATCH * moments.batches() / 4
+
+
+def run_to(spark, bus, moments, moment, number):
+    """Starts the query and returns it when a batch has come to a moment."""
+    if moment != "committed":
+        moments.arm(moment, number)
+    query = start(spark, bus, moments)
+    moments.wait(moment, number, lambda: query.isActive)
+    return query
+
+
+def fails_after_its_source_process(spark, query, truth):
+    (victim,) = of_spark.source_processes(of_spark.jvm(spark))
+    os.kill(victim, signal.SIGKILL)
+    return lambda: not query.isActive or truth.take()
+
+
+DRIVER = """
+import sys
+sys.path.insert(0, tests)
+import slipring.spark
+from pathlib import Path
+from spark import processes, test_exactly_once
+from spark.moments import Moments
+
+spark = slipring.spark.session("driver", master="local[2,4]", **settings)
+say(processes.jvm(spark))
+query = test_exactly_once.start(spark, bus, Moments(Path(folder)))
+query.awaitTermination()
+"""
+TESTS = str(Path(__file__).parents[1])
+
+
+@pytest.mark.timeout(400)
+def test_the_driver_may_die_at_any_moment(
+    spark, fast_spark, bus, processes, truth, publishers, moments, tmp_path
+):
+    """Each time another driver process, with its own JVM: both are killed, and those Spark started notice."""
+
+    def killed_at(reached):
+        driver = processes.start(DRIVER, tests=TESTS, settings=fast_spark, folder=str(tmp_path))
+        jvm = driver.hear()
+        try:
+            eventually(lambda: truth.take() or reached() or not driver.alive, "the moment")
+            assert driver.alive, driver.stderr
+        finally:
+            os.kill(jvm, signal.SIGKILL)
+            driver.kill()
+        moments.release()
+        publishers.kill_and_restart()
+
+    publishers.kill_and_restart()
+    killed_at(lambda: any(cursor["name"] == "query" for cursor in bus.cursors("cmd")))  # the very beginning
+    for moment, number in (("logged", 0), ("running", 1), ("written", 2), ("committed", 4)):
+        if moment != "committed":
+            moments.arm(moment, number)
+        killed_at(lambda moment=moment, number=number: moments.reached(moment, number))
+    assert_everything_once(spark, bus, moments, truth, publishers)
+
+
+def test_source_process_workers_and_publisher_may_die_at_any_moment(spark, bus, truth, publishers, moments):
+    """In one session: a query whose source process is gone fails, and a restart continues; a task whose
+    worker is gone is tried again."""
+    publishers.kill_and_restart()
+    for moment in ("logged", "running", "written", "committed"):
+        query = run_to(spark, bus, moments, moment, moments.batches() + (moment == "running"))
+        noticed = fails_after_its_source_process(spark, query, truth)
+        publishers.kill_and_restart()
+        moments.release()
+        eventually(noticed, "the query noticing")
+        assert query.exception() is not None
+    for _ in range(2):
+        number = moments.batches() + 1
+        query = run_to(spark, bus, moments, "running", number)
+        for worker in of_spark.workers(of_spark.jvm(spark)):
+            os.kill(worker, signal.SIGKILL)
+        moments.release()
+        moments.wait("committed", number, lambda query=query: query.isActive)
+        query.stop()
+        truth.take()
+    assert_everything_once(spark, bus, moments, truth, publishers)
