@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import places
+from . import delta, places
 from .errors import DamagedLake, fault
 from .facts import checksum
 from .locks import lock
@@ -67,6 +67,7 @@ def compact(
             if merge(lake, group, stopped):
                 done.merged += len(group)
                 done.into += 1
+        delta.mirror(lake)
         done.cleared = clear(lake, keep_s)
     return done
 

@@ -112,10 +112,14 @@ class Log:
     def entries(self) -> Iterator[tuple[Path, Json]]:
         """All entries from the first, read again."""
         for number in range(self.state.number):
-            entry = self._entry(number)
-            if entry is None:
-                raise self._damaged(self.path(number), "it is missing")
-            yield self.path(number), entry
+            yield self.path(number), self.entry(number)
+
+    def entry(self, number: int) -> Json:
+        """An entry that has to be there."""
+        entry = self._entry(number)
+        if entry is None:
+            raise self._damaged(self.path(number), "it is missing")
+        return entry
 
     def numbers(self) -> list[int]:
         """The numbers that are there."""

@@ -42,6 +42,13 @@ def make(where: Path, table: str) -> Json:
     return about
 
 
+def table_of(path: str | os.PathLike[str]) -> str:
+    """How the lake there is kept; "parquet" where there is none yet."""
+    where = Path(path).absolute()
+    table: str = read(where)["table"] if (where / MARK).exists() else TABLES[0]
+    return table
+
+
 def _lay_out(where: Path, table: str) -> None:
     unfinished = f".{MARK}."  # the temporary name of one that died while it made the lake
     strange = sorted(name for name in set(os.listdir(where)) - set(PARTS) if not name.startswith(unfinished))
