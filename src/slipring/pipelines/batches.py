@@ -27,7 +27,8 @@ class BatchWriter:
         self.session = session
         self.sync = sync
         self.failure: SlipringError | None = None
-        self.turn = threading.Lock()  # held while a batch is written
+        self.stopped = False
+        self._turn = threading.Lock()  # held while a batch is written
         self._lake: Lake | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -36,8 +37,15 @@ class BatchWriter:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["path"], state["session"], sync=state["sync"])  # type: ignore[misc]
 
+    def stop(self) -> None:
+        """Let the batch end that is being written, and write no more."""
+        with self._turn:
+            self.stopped = True
+
     def __call__(self, messages: DataFrame, batch: int) -> None:
-        with self.turn:
+        with self._turn:
+            if self.stopped:
+                raise RuntimeError("the recording is being stopped; this batch is for the next run")
             try:
                 self._write(messages, batch)
             except SlipringError as error:

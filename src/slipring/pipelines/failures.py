@@ -22,8 +22,8 @@ class SparkGone(SlipringError):
 
     def __init__(self, doing: str) -> None:
         super().__init__(
-            f"Spark's process ended while {doing}: what was committed is whole; run the same command again to "
-            "go on"
+            f"Spark's process ended while {doing}: what was committed is whole; run the same command again "
+            "to go on"
         )
 
 

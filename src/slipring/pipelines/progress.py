@@ -49,7 +49,7 @@ class Meter:
         self._begun = time.monotonic()
         self._total_rows = total_rows
         self._for_s = for_s
-        self._seen: deque[tuple[float, int, int]] = deque([(self._begun, 0, 0)])
+        self._seen: deque[tuple[float, int, int]] = deque()
 
     def figures(
         self,
@@ -61,7 +61,7 @@ class Meter:
         lost: int | None = None,
     ) -> Figures:
         now = time.monotonic()
-        self._seen.append((now, rows, size or 0))
+        self._seen.append((now, rows, size or 0))  # the first is where the job began, not what it did
         while len(self._seen) > 2 and now - self._seen[1][0] >= WINDOW_S:
             self._seen.popleft()
         then, rows_then, size_then = self._seen[0]
@@ -90,21 +90,25 @@ class QueryWatch:
         query: Any,
         *,
         counts: Callable[[], tuple[int, int, int]] | None = None,
-        for_s: float | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._query = query
         self._counts = counts
-        self._meter = Meter(for_s=for_s)
+        self._meter = meter or Meter()
         self._last_batch = -1
         self._rows = 0
         self._batch_s: float | None = None
         self._lag: int | None = None
-        self.caught_up = False  # the source reported nothing that was not taken
+        self.begun = False  # the query has told of something
 
     def figures(self) -> Figures:
         """Where the query stands."""
-        for progress in self._query.recentProgress:
-            self._take(progress)
+        last = self._query.lastProgress
+        if last is not None:
+            self.begun = True
+            missed = last.batchId > self._last_batch + 1 and self._counts is None
+            for progress in self._query.recentProgress if missed else [last]:
+                self._take(progress)
         rows, size, lost = self._counts() if self._counts else (self._rows, None, None)
         return self._meter.figures(rows, size, lag=self._lag, batch_s=self._batch_s, lost=lost)
 
@@ -116,7 +120,6 @@ class QueryWatch:
         lags = [lag(source.endOffset, source.latestOffset) for source in progress.sources]
         known = [one for one in lags if one is not None]
         self._lag = sum(known) if known else None
-        self.caught_up = self._lag == 0 and progress.numInputRows == 0
 
 
 def lag(end: str | None, latest: str | None) -> int | None:

@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import slipring
 from slipring.errors import BadArgument
 
 from . import beginnings, endings
+from .compactor import Compactor
 from .endings import Summary
 from .lake import Lake, delta, mark
 from .lake.locks import lock
@@ -68,14 +70,14 @@ def record(
         delta.mirror(lake)
         begun = time.monotonic()
         session, before = _session(lake, source, subscription)
-        from .recorder import Compactor, Recorder
+        from .recorder import Recorder
 
         starting = beginnings.starting(lake, source, subscription.present(source), pre_buffer, before)
         recorder = Recorder(chosen, lake, source, subscription, session, starting, every_s=every_s, sync=sync)
         compactor = Compactor(lake, compact_every_s)
         stack.callback(compactor.stop)
         compactor.start()
-        recorder.run(limits.over, progress, for_s, lambda: _followed(lake, session, before))
+        recorder.run(limits.over, limits.shown(progress), lambda: _followed(lake, session, before))
         if not leave_open:
             recorder.drain(progress)
         recorder.note_topics()
@@ -120,6 +122,18 @@ class _Limits:
         self._until_idle_s = until_idle_s
         self._stop = stop or threading.Event()
         self._begun: float | None = None
+
+    def shown(self, show: Show | None) -> Show | None:
+        """The same with the time that is left."""
+        if show is None or self._for_s is None:
+            return show
+        for_s = self._for_s
+
+        def with_eta(figures: Figures) -> None:
+            passed = 0.0 if self._begun is None else time.monotonic() - self._begun
+            show(replace(figures, eta_s=max(for_s - passed, 0.0)))
+
+        return with_eta
 
     def over(self, figures: Figures, idle_s: float) -> bool:
         """Asked again and again, from when the first batch was there on."""

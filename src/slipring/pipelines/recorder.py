@@ -8,7 +8,6 @@ between.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -22,12 +21,12 @@ from .failures import SparkGone, explained, is_gone
 from .lake import Lake, topics
 from .lake.model import Session
 from .lake.reading import STORED
-from .progress import Figures, QueryWatch, Show
+from .progress import Figures, Meter, QueryWatch, Show
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-POLL_S = 0.1
+POLL_S = 0.25
 ROWS_OF_A_TASK = 100_000
 BYTES_OF_A_BATCH = 256 << 20
 
@@ -55,22 +54,19 @@ class Recorder:
         self._starting = starting
         self._every_s = every_s
         self._writer = BatchWriter(lake.path, session, sync=sync)
-        self._noted: dict[str, str | None] = {}
+        self._noted: dict[str, set[str]] = {}  # the generations of topics that were written down
         self._bytes_before = self._bytes()
+        self._meter = Meter()
 
     def run(
-        self,
-        over: Callable[[Figures, float], bool],
-        show: Show | None,
-        for_s: float | None,
-        begun: Callable[[], None],
+        self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
     ) -> None:
         """Record until over(figures, idle seconds) says so; begun() is called after the first batch."""
         while True:
             batch = self._last_batch()
             query = self._start(final=False)
             try:
-                self._watch(query, over, show, for_s, begun)
+                self._watch(query, over, show, begun)
                 return
             except SlipringError as error:
                 self._stop(query)
@@ -84,15 +80,17 @@ class Recorder:
         """Take what was published until now, and no more."""
         query = self._start(final=True)
         try:
-            self._watch(query, lambda *_: False, show, None, lambda: None)
+            self._watch(query, lambda *_: False, show, lambda: None)
         finally:
             self._stop(query)
 
     def note_topics(self) -> None:
         """Keep with the data how its topics are set up."""
         for topic, runs in self.recorded().coverage.items():
-            if topic not in self._noted or self._noted[topic] != runs[-1].generation:
-                self._noted[topic] = topics.note(self.lake, self.bus, topic)
+            generations = {run.generation for run in runs}
+            if self._noted.get(topic) != generations:
+                topics.note(self.lake, self.bus, topic)
+                self._noted[topic] = generations
 
     def recorded(self) -> Session:
         return self.lake.refresh().sessions[self.session]
@@ -118,6 +116,7 @@ class Recorder:
                 writer = writer.trigger(availableNow=True)
             elif self._every_s:
                 writer = writer.trigger(processingTime=f"{int(self._every_s * 1000)} milliseconds")
+            self._writer.stopped = False
             return writer.start()
 
     def _watch(
@@ -125,15 +124,14 @@ class Recorder:
         query: Any,
         over: Callable[[Figures, float], bool],
         show: Show | None,
-        for_s: float | None,
         begun: Callable[[], None],
     ) -> None:
         with self._explained():
-            watch = QueryWatch(query, counts=self._counts, for_s=for_s)
+            watch = QueryWatch(query, counts=self._counts, meter=self._meter)
             rows, since, started = -1, time.monotonic(), False
             while query.isActive:
                 figures = watch.figures()
-                if not started and query.lastProgress is not None:
+                if not started and watch.begun:
                     started = True
                     begun()
                 if figures.rows != rows:
@@ -151,12 +149,12 @@ class Recorder:
 
     def _stop(self, query: Any) -> None:
         """Between two batches, if it still runs."""
-        with self._writer.turn:
-            try:
-                query.stop()
-            except Exception as error:
-                if not is_gone(error):
-                    raise
+        self._writer.stop()
+        try:
+            query.stop()
+        except Exception as error:
+            if not is_gone(error):
+                raise
 
     def _counts(self) -> tuple[int, int, int]:
         runs = [run for runs in self.recorded().coverage.values() for run in runs]
@@ -189,29 +187,3 @@ class _Explained:
         if is_gone(error):
             raise SparkGone(self._doing) from error
         raise (self._writer.failure or explained(error, self._doing)) from error
-
-
-class Compactor(threading.Thread):
-    """Compacts the lake now and then while it is recorded into."""
-
-    def __init__(self, lake: Lake, every_s: float | None) -> None:
-        super().__init__(name="slipring-compactor", daemon=True)
-        self._path = lake.path
-        self._every_s = every_s
-        self._stopped = threading.Event()
-        self.failure: SlipringError | None = None
-
-    def run(self) -> None:
-        from .lake.compact import compact
-
-        while not self._stopped.wait(self._every_s) and self._every_s:
-            try:
-                compact(Lake.open(self._path), at_least=8, stopped=self._stopped.is_set)
-            except slipring.SlipringError as error:
-                self.failure = error  # the recording goes on; it is told at the end
-                return
-
-    def stop(self) -> None:
-        self._stopped.set()
-        if self.ident is not None:
-            self.join()

@@ -14,9 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+try:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError as missing:
+    raise ImportError(
+        'files of a lake are read by pyarrow and numpy: pip install "slipring[spark]"'
+    ) from missing
 
 from .errors import DamagedLake, fault
 from .model import Run, join

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import DamagedLake
-from .facts import Facts, checksum
 from .model import File
 
 if TYPE_CHECKING:
@@ -47,6 +46,8 @@ class Stage:
         match = PARTITION.fullmatch(inside)
         if match is None:
             raise DamagedLake(f"{path} is in no partition of topic and date: remove it")
+        from .facts import Facts, checksum  # pyarrow is not loaded by those who only look at the log
+
         with Facts(path) as facts:
             first_time_ns, last_time_ns = facts.times()
             return File(

@@ -48,12 +48,12 @@ def load(lake: Lake, topic: str) -> Json:
     return known
 
 
-def note(lake: Lake, bus: slipring.Bus, topic: str) -> str | None:
-    """Write down how the topic is set up now; its generation, or None when it is gone."""
+def note(lake: Lake, bus: slipring.Bus, topic: str) -> None:
+    """Write down how the topic is set up now, unless it is gone."""
     try:
         stats: dict[str, Any] = bus.stats(topic)
     except (TopicNotFound, TopicGone):
-        return None
+        return
     generation = f"{stats['generation']:016x}"
     known = load(lake, topic)
     before = json.dumps(known, sort_keys=True)
@@ -62,4 +62,3 @@ def note(lake: Lake, bus: slipring.Bus, topic: str) -> str | None:
     path = lake.path / "_topics" / f"{topic}.json"
     if json.dumps(known, sort_keys=True) != before or not path.exists():
         place_whole(path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode(), replace=True)
-    return generation
