@@ -14,7 +14,22 @@ from slipring.cli import endings
 from slipring.cli.failures import describe
 from slipring.cli.options import Target
 
-VERBS = ("ls", "info", "pub", "sub", "hz", "top", "frames", "call", "serve-echo", "bridge", "rm", "doctor")
+VERBS = (
+    "ls",
+    "info",
+    "pub",
+    "sub",
+    "hz",
+    "top",
+    "frames",
+    "call",
+    "serve-echo",
+    "bridge",
+    "record",
+    "lake",
+    "rm",
+    "doctor",
+)
 
 
 class Verbs(click.Group):

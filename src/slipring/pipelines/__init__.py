@@ -1,2 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark jobs over topics: recording into a lake, replay from it, reports on it."""
+"""Spark jobs over topics: recording into a lake, replay from it, reports on it.
+
+record   topics into a lake (record, beginnings, recorder, batches, endings)
+lake     what a recording is on disk
+progress, failures   how far a job is, and why it ended; shared by all jobs
+
+Nothing here loads Spark or pyarrow until it is used.
+"""
+
+from .record import record
+
+__all__ = ["record"]

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many small files of a topic and date become few large ones; what they hold stays the same.
+
+A compaction is a log entry that adds the large file and removes the small ones, so it counts whole or not at
+all. The small files stay on disk for a while, for whoever reads them now, and are cleared later. A file whose
+check sum is wrong is not merged: that would hide its damage.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from . import delta, places
+from .errors import DamagedLake, fault
+from .facts import checksum
+from .locks import lock
+from .model import File, Json, State, join
+from .stage import Stage, sweep
+
+if TYPE_CHECKING:
+    from .directory import Lake
+
+TARGET_BYTES = 128 << 20
+KEEP_S = 600.0
+ROW_GROUP_BYTES = 32 << 20
+REPEATING = ["generation", "span", "lost", "sender", "type", "host", "received_ns"]
+BOUNDED = [*REPEATING, "offset", "timestamp", "timestamp_ns"]  # bodies need no lowest and highest
+
+
+@dataclass
+class Compacted:
+    """What a compaction did."""
+
+    merged: int = 0
+    into: int = 0
+    cleared: int = 0
+
+
+def compact(
+    lake: Lake,
+    *,
+    target_bytes: int = TARGET_BYTES,
+    at_least: int = 2,
+    keep_s: float = KEEP_S,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Compacted:
+    """Merge the small files of each topic and date, `at_least` so many at a time, and clear those replaced
+    before.
+
+    keep_s: how long replaced files stay. stopped: asked between files, to end early."""
+    done = Compacted()
+    with lock(lake, "compact"):
+        lake.refresh()
+        lake.roll_forward()
+        sweep(lake, "compact")
+        for group in groups(lake.state, target_bytes, at_least):
+            if stopped():
+                break
+            if merge(lake, group, stopped):
+                done.merged += len(group)
+                done.into += 1
+        delta.mirror(lake)
+        done.cleared = clear(lake, keep_s)
+    return done
+
+
+def groups(state: State, target_bytes: int, at_least: int) -> Iterator[list[File]]:
+    """Files to be merged: neighbours of one topic and date that are less than half of what is wanted."""
+    by_place: dict[tuple[str, str], list[File]] = defaultdict(list)
+    for file in state.files.values():
+        if file.bytes < target_bytes // 2:
+            by_place[file.topic, file.date].append(file)
+    for files in by_place.values():
+        group: list[File] = []
+        for file in sorted(files, key=lambda file: (file.runs[0].generation, file.runs[0].first)):
+            if group and sum(one.bytes for one in group) + file.bytes > target_bytes:
+                if len(group) >= at_least:
+                    yield group
+                group = []
+            group.append(file)
+        if len(group) >= at_least:
+            yield group
+
+
+def merge(lake: Lake, group: list[File], stopped: Callable[[], bool] = lambda: False) -> bool:
+    """Replace these files by one; False when it was stopped, or they were replaced meanwhile."""
+    stage = Stage(lake, "compact")
+    try:
+        if not _write(lake, group, stage, stopped):
+            return False
+        files = stage.files()
+        _compare(lake, group, files)
+        places.reached("compaction staged")
+        removed = [file.path for file in group]
+        entry: Json = {"kind": "compaction", "time_ns": time.time_ns(), "remove": removed}
+        entry["add"] = [asdict(file) for file in files]
+        whole = lake.log.append(lambda state: entry if all(path in state.files for path in removed) else None)
+        if whole is None:
+            return False
+        places.reached("compaction linked")
+        lake.move(files)
+        return True
+    finally:
+        stage.remove()
+
+
+def _write(lake: Lake, group: list[File], stage: Stage, stopped: Callable[[], bool]) -> bool:
+    """The rows of the group as one file in the stage."""
+    target = stage.path / f"topic={group[0].topic}" / f"date={group[0].date}" / "merged.parquet"
+    try:
+        target.parent.mkdir(parents=True)
+        writer: pq.ParquetWriter | None = None
+        try:
+            for table in _row_groups(lake, group, stopped):
+                if table is None:
+                    return False
+                if writer is None:
+                    writer = pq.ParquetWriter(
+                        target,
+                        table.schema.remove_metadata(),
+                        compression="zstd",
+                        use_dictionary=REPEATING,
+                        write_statistics=BOUNDED,
+                    )
+                writer.write_table(table, row_group_size=table.num_rows)
+        finally:
+            if writer is not None:
+                writer.close()
+    except OSError as error:
+        raise fault(error, target) from error
+    return True
+
+
+def _row_groups(lake: Lake, group: list[File], stopped: Callable[[], bool]) -> Iterator[pa.Table | None]:
+    """The rows in pieces of a good size; None when it is to end."""
+    waiting: list[pa.Table] = []
+    for file in group:
+        if stopped():
+            yield None
+            return
+        path = lake.where(file)
+        if checksum(path) != file.crc32:
+            raise DamagedLake(f"{path} is damaged (its check sum is wrong): restore it from a copy")
+        with pq.ParquetFile(path) as source:
+            for number in range(source.num_row_groups):
+                waiting.append(source.read_row_group(number).replace_schema_metadata(None))
+                if sum(table.nbytes for table in waiting) >= ROW_GROUP_BYTES:
+                    yield pa.concat_tables(waiting)
+                    waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _compare(lake: Lake, group: list[File], files: list[File]) -> None:
+    """The merged file holds what the others do."""
+    before, after = ([run for file in some for run in file.runs] for some in (group, files))
+    rows = sum(file.rows for file in group), sum(file.rows for file in files)
+    if join(before) != join(after) or rows[0] != rows[1]:
+        names = ", ".join(str(lake.path / file.path) for file in group)
+        raise DamagedLake(f"what the log says of these files is not what they hold, so they stay: {names}")
+
+
+def clear(lake: Lake, keep_s: float) -> int:
+    """Delete files that were replaced longer ago than that."""
+    oldest_ns = time.time_ns() - int(keep_s * 1e9)
+    paths = [path for path, when in lake.refresh().replaced.items() if when <= oldest_ns]
+    for path in paths:
+        try:
+            os.unlink(lake.path / path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise fault(error, lake.path / path) from error
+        places.reached("file cleared")
+    if paths:
+        entry = {"kind": "cleared", "time_ns": time.time_ns(), "paths": paths}
+        lake.log.append(lambda _: entry)
+    return len(paths)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The streaming query of a recording: started, watched, brought to its end.
+
+The end is exact: the running query is stopped between two batches, and a last one with Spark's availableNow
+trigger takes what was published until then. A query that failed is started again as long as it gets on in
+between.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import slipring
+from slipring.errors import SlipringError
+
+from .batches import BatchWriter
+from .beginnings import Subscription, cursor
+from .failures import SparkGone, explained, is_gone
+from .lake import Lake, topics
+from .lake.model import Session
+from .lake.reading import STORED
+from .progress import Figures, Meter, QueryWatch, Show
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+POLL_S = 0.25
+ROWS_OF_A_TASK = 100_000
+BYTES_OF_A_BATCH = 256 << 20
+
+
+class Recorder:
+    """Records one session of a lake."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        lake: Lake,
+        bus: slipring.Bus,
+        subscription: Subscription,
+        session: str,
+        starting: str,
+        *,
+        every_s: float,
+        sync: bool,
+    ) -> None:
+        self.spark = spark
+        self.lake = lake
+        self.bus = bus
+        self.subscription = subscription
+        self.session = session
+        self._starting = starting
+        self._every_s = every_s
+        self._writer = BatchWriter(lake.path, session, sync=sync)
+        self._noted: dict[str, set[str]] = {}  # the generations of topics that were written down
+        self._bytes_before = self._bytes()
+        self._meter = Meter()
+
+    def run(
+        self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
+    ) -> None:
+        """Record until over(figures, idle seconds) says so; begun() is called after the first batch."""
+        while True:
+            batch = self._last_batch()
+            query = self._start(final=False)
+            try:
+                self._watch(query, over, show, begun)
+                return
+            except SlipringError as error:
+                self._stop(query)
+                if isinstance(error, SparkGone) or self._writer.failure or self._last_batch() == batch:
+                    raise
+            except BaseException:
+                self._stop(query)
+                raise
+
+    def drain(self, show: Show | None) -> None:
+        """Take what was published until now, and no more."""
+        query = self._start(final=True)
+        try:
+            self._watch(query, lambda *_: False, show, lambda: None)
+        finally:
+            self._stop(query)
+
+    def note_topics(self) -> None:
+        """Keep with the data how its topics are set up."""
+        for topic, runs in self.recorded().coverage.items():
+            generations = {run.generation for run in runs}
+            if self._noted.get(topic) != generations:
+                topics.note(self.lake, self.bus, topic)
+                self._noted[topic] = generations
+
+    def recorded(self) -> Session:
+        return self.lake.refresh().sessions[self.session]
+
+    def _start(self, *, final: bool) -> Any:
+        options = {
+            "bus": self.bus.name,
+            "root": self.bus.root,
+            "groupId": cursor(self.lake, self.session),
+            "startingOffsets": self._starting,
+            "failOnDataLoss": "false",
+            "includeGaps": "true",
+            "columns": ",".join(["topic", *STORED]),
+            "maxRecordsPerPartition": str(ROWS_OF_A_TASK),
+            "maxBytesPerTrigger": str(BYTES_OF_A_BATCH),
+        }
+        options.update([self.subscription.option()])
+        with self._explained():
+            stream = self.spark.readStream.format("slipring").options(**options).load()
+            writer = stream.writeStream.foreachBatch(self._writer).queryName(f"record-{self.session}")
+            writer = writer.option("checkpointLocation", str(self.lake.path / "_checkpoint" / self.session))
+            if final:
+                writer = writer.trigger(availableNow=True)
+            elif self._every_s:
+                writer = writer.trigger(processingTime=f"{int(self._every_s * 1000)} milliseconds")
+            self._writer.stopped = False
+            return writer.start()
+
+    def _watch(
+        self,
+        query: Any,
+        over: Callable[[Figures, float], bool],
+        show: Show | None,
+        begun: Callable[[], None],
+    ) -> None:
+        with self._explained():
+            watch = QueryWatch(query, counts=self._counts, meter=self._meter)
+            rows, since, started = -1, time.monotonic(), False
+            while query.isActive:
+                figures = watch.figures()
+                if not started and watch.begun:
+                    started = True
+                    begun()
+                if figures.rows != rows:
+                    rows, since = figures.rows, time.monotonic()
+                    self.note_topics()
+                if show is not None:
+                    show(figures)
+                if started and over(figures, time.monotonic() - since):
+                    break
+                query.awaitTermination(POLL_S)
+            failure = query.exception()
+            if failure is not None:
+                raise self._writer.failure or explained(failure, f"recording into {self.lake.path}")
+            self._stop(query)
+
+    def _stop(self, query: Any) -> None:
+        """Between two batches, if it still runs."""
+        self._writer.stop()
+        try:
+            query.stop()
+        except Exception as error:
+            if not is_gone(error):
+                raise
+
+    def _counts(self) -> tuple[int, int, int]:
+        runs = [run for runs in self.recorded().coverage.values() for run in runs]
+        messages = sum(run.messages for run in runs)
+        return messages, self._bytes() - self._bytes_before, sum(run.lost for run in runs)
+
+    def _bytes(self) -> int:
+        return sum(file.bytes for file in self.lake.state.files.values())
+
+    def _last_batch(self) -> int:
+        return self.recorded().last_batch
+
+    def _explained(self) -> _Explained:
+        return _Explained(f"recording into {self.lake.path}", self._writer)
+
+
+class _Explained:
+    """Errors of Spark's inside it become ours."""
+
+    def __init__(self, doing: str, writer: BatchWriter) -> None:
+        self._doing = doing
+        self._writer = writer
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: object) -> None:
+        if error is None or isinstance(error, SlipringError) or not isinstance(error, Exception):
+            return
+        if is_gone(error):
+            raise SparkGone(self._doing) from error
+        raise (self._writer.failure or explained(error, self._doing)) from error

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows for lakes without Spark: as `slipring record` stages them, written by pyarrow.
+
+Messages have bodies that tell topic, generation and offset; a hole is (offset, span, lost).
+"""
+
+import datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from slipring.pipelines.lake.stage import Stage
+
+SCHEMA = pa.schema(
+    [
+        ("generation", pa.int64()),
+        ("offset", pa.int64()),
+        ("span", pa.int64()),
+        ("lost", pa.int64()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestamp_ns", pa.int64()),
+        ("sender", pa.string()),
+        ("type", pa.string()),
+        ("value", pa.binary()),
+        ("host", pa.string()),
+        ("received_ns", pa.int64()),
+    ]
+)
+NOON_NS = 1_767_268_800_000_000_000  # 2026-01-01T12:00Z
+
+
+def body(topic: str, offset: int) -> bytes:
+    return f"{topic}:{offset}".encode() * 3
+
+
+def row(topic, offset, span=1, lost=0, generation=-7, hole=False):
+    when = NOON_NS + offset * 1_000_000
+    if hole:
+        return (generation, offset, span, lost, None, None, None, None, None, "h", when)
+    moment = datetime.datetime.fromtimestamp(when // 10**9, datetime.UTC)
+    return (generation, offset, span, lost, moment, when, "s", f"{topic}.v1", body(topic, offset), "h", when)
+
+
+def messages(topic, first, end, generation=-7):
+    return [row(topic, offset, generation=generation) for offset in range(first, end)]
+
+
+def hole(topic, offset, span, lost, generation=-7):
+    return [row(topic, offset, span, lost, generation, hole=True)]
+
+
+def staged(lake, *parts, date="2026-01-01"):
+    """A stage with one file for each (topic, rows)."""
+    stage = Stage(lake, "record")
+    for number, (topic, rows) in enumerate(parts):
+        path = stage.path / f"topic={topic}" / f"date={date}" / f"part-{number:05d}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        columns = list(zip(*rows, strict=True)) or [[] for _ in SCHEMA]
+        pq.write_table(
+            pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], SCHEMA), path
+        )
+    return stage
+
+
+def record(lake, session, batch, *parts):
+    """Commit a batch."""
+    stage = staged(lake, *parts)
+    committed = lake.commit(session, batch, stage.files())
+    stage.remove()
+    return committed
+
+
+def rows(lake, topic):
+    """All rows of a topic in the lake, in order: (generation, offset, span, lost, value)."""
+    found = []
+    for file in lake.files([topic]):
+        table = pq.ParquetFile(lake.where(file)).read(["generation", "offset", "span", "lost", "value"])
+        found += [tuple(one.values()) for one in table.to_pylist()]
+    return sorted(found, key=lambda one: one[:2])
+
+
+def expected(topic, end, generation=-7):
+    return [(generation, offset, 1, 0, body(topic, offset)) for offset in range(end)]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log decides: what it names is the recording, once, and nothing else is."""
+
+import threading
+
+import pytest
+
+from lake import filling
+from slipring import BadArgument
+from slipring.pipelines.lake import DamagedLake, Lake, LakeBusy, NotALake
+from slipring.pipelines.lake.contents import contents
+from slipring.pipelines.lake.locks import lock
+from slipring.pipelines.lake.log import SNAPSHOT_EVERY
+
+
+def test_a_batch_is_committed_once_and_seen_by_others(lake, session):
+    assert filling.record(lake, session, 0, ("a", filling.messages("a", 0, 5)))
+    assert not filling.record(lake, session, 0, ("a", filling.messages("a", 0, 5)))
+    assert filling.record(lake, session, 1, ("a", filling.messages("a", 5, 9)))
+    other = Lake.open(lake.path)
+    assert filling.rows(other, "a") == filling.expected("a", 9)
+    assert other.committed(session, 1) and not other.committed(session, 2)
+    assert not list((lake.path / "_staging").iterdir())
+
+
+def test_holes_are_accounted_for(lake, session):
+    holes = filling.hole("a", 3, 10, 7) + filling.hole("a", 13, 1, 0)
+    rows = filling.messages("a", 0, 3) + holes + filling.messages("a", 14, 20)
+    filling.record(lake, session, 0, ("a", rows))
+    (found,) = contents(lake)
+    assert (found.messages, found.lost, found.abandoned) == (9, 7, 4)
+    assert [(run.first, run.end) for run in found.runs] == [(0, 20)]
+
+
+def test_a_file_that_the_log_does_not_name_is_no_part_of_it(lake, session):
+    filling.record(lake, session, 0, ("a", filling.messages("a", 0, 5)))
+    filling.staged(lake, ("a", filling.messages("a", 5, 9)))
+    (lake.path / "messages/topic=a/date=2026-01-01/other.parquet").write_bytes(b"PAR1")
+    assert filling.rows(Lake.open(lake.path), "a") == filling.expected("a", 5)
+
+
+def test_writers_that_race_for_a_number_are_both_heard(lake):
+    sessions = [lake.begin({"n": n}) for n in range(2)]
+    done = []
+
+    def write(session, topic):
+        mine = Lake.open(lake.path)
+        for batch in range(20):
+            first = batch * 3
+            done.append(
+                filling.record(mine, session, batch, (topic, filling.messages(topic, first, first + 3)))
+            )
+
+    crew = [threading.Thread(target=write, args=pair) for pair in zip(sessions, "ab", strict=True)]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join()
+    assert all(done) and len(done) == 40
+    lake.refresh()
+    assert filling.rows(lake, "a") == filling.expected("a", 60) and filling.rows(
+        lake, "b"
+    ) == filling.expected("b", 60)
+
+
+def test_a_long_log_is_read_from_its_snapshot_and_says_the_same(lake, session):
+    for batch in range(SNAPSHOT_EVERY + 5):
+        filling.record(lake, session, batch, ("a", filling.messages("a", batch, batch + 1)))
+    assert (lake.path / "_log" / f"{SNAPSHOT_EVERY:08d}.snapshot").exists()
+    hidden = lake.path / "_log" / "00000003.json"
+    hidden.rename(lake.path / "hidden")
+    assert Lake.open(lake.path).state == lake.state
+    (lake.path / "hidden").rename(hidden)
+    (lake.path / "_log" / f"{SNAPSHOT_EVERY:08d}.snapshot").write_text("{")
+    assert Lake.open(lake.path).state == lake.state
+
+
+def test_one_recorder_at_a_time(lake):
+    with (
+        lock(lake, "record"),
+        pytest.raises(LakeBusy, match=r"process \d+ records into"),
+        lock(lake, "record"),
+    ):
+        pass
+    with lock(lake, "record"):
+        pass
+
+
+def test_what_is_not_a_lake_says_so(tmp_path):
+    with pytest.raises(NotALake, match=r"is not a lake: it has no _slipring\.json"):
+        Lake.open(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(NotALake, match=r"not empty \(it has 'notes.txt'\): choose another directory"):
+        Lake.create(tmp_path)
+    with pytest.raises(NotALake, match=r"notes\.txt is a file"):
+        Lake.create(tmp_path / "notes.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ('{"format": "other"}', NotALake, "does not say"),
+        ('{"format": "slipring-lake", "version": 2, "id": "x", "table": "parquet"}', NotALake, "version 2"),
+        ('{"format": "slipring-lake", "version": 1}', DamagedLake, "no id"),
+        ("{", DamagedLake, "is damaged"),
+    ],
+)
+def test_the_mark_of_a_lake_is_checked(lake, text, error, says):
+    (lake.path / "_slipring.json").write_text(text)
+    with pytest.raises(error, match=says):
+        Lake.open(lake.path)
+
+
+def test_another_table_format_than_the_lakes_is_refused(lake):
+    with pytest.raises(BadArgument, match="kept as parquet, asked for delta"):
+        Lake.create(lake.path, table="delta")
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "gone"])
+def test_a_damaged_log_names_its_entry(lake, session, damage):
+    for batch in range(3):
+        filling.record(lake, session, batch, ("a", filling.messages("a", batch, batch + 1)))
+    entry = lake.path / "_log" / "00000002.json"
+    data = entry.read_bytes()
+    if damage == "gone":
+        entry.unlink()
+    else:
+        entry.write_bytes(data[:40] if damage == "cut" else data.replace(b'"batch":1', b'"batch":7'))
+    with pytest.raises(DamagedLake, match=r"00000002\.json is damaged"):
+        Lake.open(lake.path)
