@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Spark session with the settings that matter for streams of topics.
 
-Each was measured: without the first two a micro-batch costs twice as much, without the third a task that fails on one
-machine is never tried again, and shuffles of small batches should not make 200 tasks.
+Each was measured: without the first two a micro-batch costs twice as much, without the third a task that
+fails on one machine is never tried again, and shuffles of small batches should not make 200 tasks.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ATTEMPTS = 4  # of a task: plain local[N] gives up at the first failure
 def session(app_name: str, *, master: str | None = None, **conf: str | int | bool) -> SparkSession:
     """The Spark session of this process, started or reused.
 
-    master: as Spark has it; by default $SPARK_MASTER, or all processors of this machine. "sc://host" connects to a Spark
-    Connect server, which has its own settings. conf: more settings, dots written as double underscores
-    (``spark__executor__memory="2g"``) or given as ``**{"spark.executor.memory": "2g"}``.
+    master: as Spark has it; by default $SPARK_MASTER, or all processors of this machine. "sc://host" connects
+    to a Spark Connect server, which has its own settings. conf: more settings, dots written as double
+    underscores (``spark__executor__memory="2g"``) or given as ``**{"spark.executor.memory": "2g"}``.
     """
     if not isinstance(app_name, str) or not app_name:
         raise BadArgument("app_name must be a text that is not empty", argument="app_name")

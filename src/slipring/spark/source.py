@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+if TYPE_CHECKING:
+    from .sink import BatchWriter, StreamWriter
 
 
 class DefaultSource(DataSource):
@@ -12,3 +18,13 @@ class DefaultSource(DataSource):
     @classmethod
     def name(cls) -> str:
         return "slipring"
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
+        from .sink import StreamWriter
+
+        return StreamWriter(self.options, schema)  # "complete" results are published as a whole, each time
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        from .sink import BatchWriter
+
+        return BatchWriter(self.options, schema, overwrite)
