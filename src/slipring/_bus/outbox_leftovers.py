@@ -22,17 +22,20 @@ Finding = tuple[str, str, str]  # job, problem, action
 
 def examine(bus_path: str, generation: Callable[[str], str], repair: bool) -> list[Finding]:
     """Findings of a bus; generation(topic) is a topic's, or empty."""
+    findings = [_examine(Outbox(bus_path, job), generation, repair) for job in _jobs(bus_path)]
+    return [finding for finding in findings if finding]
+
+
+def _jobs(bus_path: str) -> list[str]:
     try:
-        jobs = sorted(os.listdir(place_of(bus_path)))
+        return sorted(os.listdir(place_of(bus_path)))
     except FileNotFoundError:
         return []
-    findings = [_examine(Outbox(bus_path, job), generation, repair) for job in jobs]
-    return [finding for finding in findings if finding]
 
 
 def clear_brief(bus_path: str) -> None:
     """Remove what dead jobs left that are never continued."""
-    for job in os.listdir(place_of(bus_path)):
+    for job in _jobs(bus_path):
         if job.startswith(BRIEF):
             _examine(Outbox(bus_path, job), lambda topic: "", repair=True)
 
@@ -60,10 +63,7 @@ def _examine_dead(outbox: Outbox, generation: Callable[[str], str], repair: bool
         rows = sum(part.rows for part in begun.parts)
         problem = f"batch {begun.number} of a dead Spark query, {rows} rows, is published in part"
         return outbox.job, problem, f"start the query again, or remove '{outbox.path}'"
-    topics = origins(outbox.path)
-    if outbox.job.startswith(BRIEF) or not any(
-        about["generation"] == generation(about["topic"]) for about in topics
-    ):
+    if outbox.job.startswith(BRIEF) or not _has_topic(outbox, generation):
         if repair:
             outbox.remove()
         return outbox.job, "what a dead Spark job left", "removed" if repair else "removed with repair"
@@ -73,3 +73,8 @@ def _examine_dead(outbox: Outbox, generation: Callable[[str], str], repair: bool
                 outbox.drop(name)
         return outbox.job, "staged rows of a dead Spark query", "removed" if repair else "removed with repair"
     return None
+
+
+def _has_topic(outbox: Outbox, generation: Callable[[str], str]) -> bool:
+    places = [about for about in origins(outbox.path) if "generation" in about]
+    return any(about["generation"] == generation(about["topic"]) for about in places)

@@ -140,6 +140,8 @@ class BatchWriter(DataSourceArrowWriter):
         return _stage(self._options, self._job, self._options.version, self._owner, iterator)
 
     def commit(self, messages: Messages) -> None:
+        with self._options.open() as bus:
+            outbox_leftovers.clear_brief(bus.path)
         _publish(self._options, self._options.version, messages)
         self._forget()
 
@@ -152,4 +154,3 @@ class BatchWriter(DataSourceArrowWriter):
         if not self._lasting:
             with self._options.open() as bus:
                 Outbox(bus.path, self._job).remove()
-                outbox_leftovers.clear_brief(bus.path)
