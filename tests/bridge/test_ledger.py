@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import slipring
+from slipring._bus import origin as origin_file
 from slipring.bridge import ledger
 
 TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "150")) // 20
@@ -67,8 +68,8 @@ def test_whether_a_sequence_became_a_message_is_known_however_long_ago(bus, laps
     pub.send(b"x")
     loan.__exit__(*((None, None, None) if committed else (KeyError, KeyError(), None)))
     pub.send_many([b"x"] * 16 * laps)
-    assert ledger.was_committed(bus, "t", 5) is committed
-    assert ledger.was_committed(bus, "t", 4) and ledger.was_committed(bus, "t", 6)
+    assert origin_file.was_committed(bus, "t", 5) is committed
+    assert origin_file.was_committed(bus, "t", 4) and origin_file.was_committed(bus, "t", 6)
 
 
 @pytest.mark.parametrize("committed", [True, False], ids=["committed", "abandoned"])
@@ -77,7 +78,7 @@ def test_a_note_counts_only_if_its_sequence_became_a_message(bus, state, committ
     send(first, 1)
     loan = first.publisher.loan(1)
     loan.__enter__()
-    note = ledger._NOTE.pack(ledger._MAGIC, 1, 1, 0, 0, 2, 2, 0, loan.seq)
+    note = origin_file._NOTE.pack(origin_file._MAGIC, 1, 1, 0, 0, 2, 2, 0, loan.seq)
     os.pwrite(first._descriptor, note, 0)
     loan.__exit__(*((None, None, None) if committed else (KeyError, KeyError(), None)))
     first.close()

@@ -18,6 +18,7 @@ DEFAULT_ROOT = SHM / f"{SESSION_PREFIX}default"  # $SLIPRING_ROOT of the whole s
 ORDINARY = ("/dev/urandom", "/dev/null", "/proc/", "anon_inode:[eventpoll]")
 THREADS_END_S = 5.0
 WHOLE_FILES = {".cells"}  # kinds of one file each
+OUTBOX = re.compile(r"\.outbox-\d+/[^/]+/[^/]+/(lock|done|.+\.[0-9a-f]{32})")  # where a query has come to
 
 
 def _descriptors() -> dict[int, str]:
@@ -90,7 +91,8 @@ def stray_files(root: Path) -> list[str]:
     topic_file = re.compile(r"(?P<topic>[A-Za-z0-9_][A-Za-z0-9_.-]{0,99})\.(ring|readers|frames)")
     strays = []
     for path in root.rglob("*"):
-        if path.is_dir() or path.suffix in WHOLE_FILES:
+        kept = OUTBOX.fullmatch(str(path.relative_to(root)))
+        if path.is_dir() or path.suffix in WHOLE_FILES or kept:
             continue
         match = topic_file.fullmatch(path.name)
         if match is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 
 from slipring.errors import Denied, NoSpace, SystemFault
 
@@ -67,3 +68,15 @@ def check(root: str, path: str, is_default: bool) -> None:
             raise Denied(
                 f"'{place}' belongs to another user: give root=", argument="root", errno=errno.EACCES
             )
+
+
+def make_private(paths: Iterable[str]) -> None:
+    """Directories of our own, one in the other: in a root for many, others may have been there first."""
+    for path in paths:
+        try:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            status = os.lstat(path)
+        except OSError as error:
+            raise fault(error, path) from error
+        if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
+            raise Denied(f"'{path}' is not a directory of this user: remove it", argument="root")

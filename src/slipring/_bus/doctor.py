@@ -7,6 +7,7 @@ import re
 
 from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
 
+from . import outbox_leftovers
 from .calls import leftovers
 from .kinds import KINDS, TOPIC, Kind
 
@@ -64,4 +65,13 @@ def examine(path: str, files: list[str], repair: bool) -> list[Finding]:
     by_noun = {kind.noun: kind for kind in KINDS}
     findings = [finding for name, noun in things for finding in _examine(path, by_noun[noun], name, repair)]
     strangers = [file for file in files if not _FILE.fullmatch(file)]
-    return findings + [_finding(file, "a file that is not Slipring's", "left alone") for file in strangers]
+    findings += [_finding(file, "a file that is not Slipring's", "left alone") for file in strangers]
+    jobs = outbox_leftovers.examine(path, lambda topic: _generation(path, topic), repair)
+    return findings + [_finding(*found) for found in jobs]
+
+
+def _generation(path: str, topic: str) -> str:
+    try:
+        return str(TOPIC.stats(path, topic)["generation"])
+    except SlipringError:
+        return ""  # gone, or damaged: not the one it was

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
@@ -11,6 +13,9 @@ from .batch_reader import BatchReader
 from .failures import BadOption
 from .options import SourceOptions
 from .stream_reader import StreamReader
+
+if TYPE_CHECKING:
+    from .sink import BatchWriter, StreamWriter
 
 
 class DefaultSource(DataSource):
@@ -40,3 +45,13 @@ class DefaultSource(DataSource):
             raise BadOption("columns", "the columns follow from the options: leave .schema(...) out")
         decoding.check(found)
         return found
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
+        from .sink import StreamWriter
+
+        return StreamWriter(self.options, schema)  # "complete" results are published as a whole, each time
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        from .sink import BatchWriter
+
+        return BatchWriter(self.options, schema, overwrite)
