@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress on stderr: one live line on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from slipring.cli import endings
+from slipring.cli.units import duration, frequency, number, speed
+
+if TYPE_CHECKING:
+    from slipring.pipelines.progress import Figures
+
+PLAIN_EVERY_S = 5.0
+
+
+def sentence(figures: Figures, noun: str = "rows") -> str:
+    """The figures in one line; what is not known is left out."""
+    parts = [f"{number(figures.rows)} {noun}"]
+    if figures.bytes is not None:
+        parts.append(f"{figures.bytes / 1e6:,.1f} MB")
+    if figures.rows_per_s is not None:
+        parts.append(f"{frequency(figures.rows_per_s)} {noun}/s")
+    if figures.bytes_per_s is not None:
+        parts.append(speed(figures.bytes_per_s))
+    if figures.lag is not None:
+        parts.append(f"lag {number(figures.lag)}")
+    if figures.batch_s is not None:
+        parts.append(f"batch {duration(figures.batch_s)}")
+    if figures.lost is not None:
+        parts.append(f"lost {number(figures.lost)}")
+    parts.append(f"for {duration(figures.elapsed_s)}")
+    if figures.eta_s is not None:
+        parts.append(f"ETA {duration(figures.eta_s)}")
+    return "  ".join(parts)
+
+
+class Line:
+    """Shows figures while a job runs: ``with Line("recording") as line: job(progress=line)``."""
+
+    def __init__(self, verb: str, noun: str = "rows", *, quiet: bool = False) -> None:
+        self._verb = verb
+        self._noun = noun
+        self._quiet = quiet
+        self._live: Any = None
+        self._said = float("-inf")
+
+    def __enter__(self) -> Self:
+        terminal = (
+            sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+        )
+        if terminal and not self._quiet:
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live("", console=Console(stderr=True), refresh_per_second=8, transient=True)
+            self._live.start()
+        return self
+
+    def __call__(self, figures: Figures) -> None:
+        if self._quiet:
+            return
+        text = f"{self._verb}: {sentence(figures, self._noun)}"
+        if self._live is not None:
+            from rich.text import Text
+
+            self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
+        elif time.monotonic() - self._said >= PLAIN_EVERY_S:
+            self._said = time.monotonic()
+            endings.complain(text)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()

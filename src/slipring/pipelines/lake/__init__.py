@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lake: recordings of topics as Parquet files, and a log that says which of them count.
+
+directory   Lake: create, open, commit, read
+log, model  the log entries and what they add up to
+facts       what the log says of a Parquet file
+reading     the rows as a Spark DataFrame
+places      named places at which tests kill
+"""
+
+from .directory import Lake
+from .errors import DamagedLake, LakeBusy, LakeFull, NotALake
+
+__all__ = ["DamagedLake", "Lake", "LakeBusy", "LakeFull", "NotALake"]

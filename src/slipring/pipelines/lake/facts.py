@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the log says about a Parquet file: rows, runs of offsets, times, types, size and check sum.
+
+Parquet's own statistics are enough where a file holds nothing but messages of one generation, one after the
+other; where there are holes, or several generations, the narrow columns are read. A hole is told from a
+message by its time, which is NULL: its span may be 1, too, and bodies are too wide to be looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .errors import DamagedLake, fault
+from .model import Run, join
+
+NARROW = ("generation", "offset", "span", "lost", "timestamp_ns")
+CHUNK = 1 << 22
+
+
+def checksum(path: str | os.PathLike[str], *, sync: bool = False) -> str:
+    """CRC-32 of a file; with sync the file is on disk when this returns."""
+    total = 0
+    try:
+        with open(path, "rb", buffering=0) as file:
+            while chunk := file.read(CHUNK):
+                total = zlib.crc32(chunk, total)
+            if sync:
+                os.fsync(file.fileno())
+    except OSError as error:
+        raise fault(error, path) from error
+    return f"{total:08x}"
+
+
+def hexed(generation: int) -> str:
+    """A generation as the log writes it, from the signed number in the column."""
+    return f"{generation & (1 << 64) - 1:016x}"
+
+
+class Facts:
+    """An open Parquet file of messages, looked at."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self._file = pq.ParquetFile(path, read_dictionary=["type"])
+        except (OSError, pa.ArrowException) as error:
+            why = " ".join(str(error).split())
+            raise DamagedLake(
+                f"{path} is not a whole Parquet file ({why}): restore it from a copy"
+            ) from error
+        self.rows: int = self._file.metadata.num_rows
+
+    def __enter__(self) -> Facts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def runs(self) -> list[Run]:
+        """The runs of offsets in it."""
+        return self._plain() or join(run for table in self._tables(NARROW) for run in runs_of(table))
+
+    def exact_runs(self) -> list[Run]:
+        """The same from the rows alone, for whoever does not believe statistics; doubles overlap."""
+        return join(run for table in self._tables(NARROW) for run in runs_of(table))
+
+    def times(self) -> tuple[int | None, int | None]:
+        """The first and last time of a message, in nanoseconds."""
+        bounds = self._bounds("timestamp_ns", nulls=True)
+        if bounds is not None:
+            return bounds
+        bounds = (None, None)
+        for table in self._tables(("timestamp_ns",)):
+            times = table["timestamp_ns"].drop_null().to_numpy()
+            if len(times):
+                low, high = int(times.min()), int(times.max())
+                bounds = (low, high) if bounds[0] is None else (min(low, bounds[0]), max(high, bounds[1]))
+        return bounds
+
+    def types(self) -> list[str]:
+        """The types of messages in it."""
+        bounds = self._bounds("type", nulls=True)
+        if bounds is not None and bounds[0] == bounds[1]:
+            return [bounds[0]]
+        found: set[str] = set()
+        for table in self._tables(("type",)):
+            found.update(text for text in table["type"].unique().to_pylist() if text is not None)
+        return sorted(found)
+
+    def _plain(self) -> list[Run]:
+        """One run, when statistics show that there is nothing else."""
+        bounds = {name: self._bounds(name) for name in NARROW}
+        if any(one is None for one in bounds.values()):
+            return []
+        generation, offset = bounds["generation"], bounds["offset"]
+        if generation is None or offset is None or generation[0] != generation[1]:
+            return []
+        if bounds["span"] != (1, 1) or bounds["lost"] != (0, 0) or offset[1] - offset[0] + 1 != self.rows:
+            return []
+        return [Run(hexed(generation[0]), offset[0], offset[1] + 1, self.rows)]
+
+    def _bounds(self, name: str, *, nulls: bool = False) -> tuple[Any, Any] | None:
+        """The lowest and highest value of a column; None: the file does not tell, or has nulls."""
+        metadata = self._file.metadata
+        column = self._file.schema_arrow.get_field_index(name)
+        found = []
+        for group in range(metadata.num_row_groups):
+            statistics = metadata.row_group(group).column(column).statistics
+            if statistics is None or not statistics.has_min_max or not statistics.has_null_count:
+                return None
+            if statistics.null_count and not nulls:
+                return None
+            found.append((statistics.min, statistics.max))
+        return (min(low for low, _ in found), max(high for _, high in found)) if found else None
+
+    def _tables(self, columns: tuple[str, ...]) -> Iterator[pa.Table]:
+        try:
+            for group in range(self._file.num_row_groups):
+                yield self._file.read_row_group(group, columns=list(columns))
+        except (OSError, pa.ArrowException) as error:
+            why = " ".join(str(error).split())
+            raise DamagedLake(f"{self.path} cannot be read ({why}): restore it from a copy") from error
+
+
+def runs_of(table: pa.Table) -> list[Run]:
+    """The runs in rows with the narrow columns; rows that are there twice give runs that overlap."""
+    if not table.num_rows:
+        return []
+    hole = table["timestamp_ns"].is_null().to_numpy()
+    generation, offset, span, lost = (table[name].to_numpy() for name in NARROW[:4])
+    order = np.lexsort((offset, generation))
+    generation, offset, span, lost, hole = (
+        column[order] for column in (generation, offset, span, lost, hole)
+    )
+    ends = offset + span
+    breaks = (generation[1:] != generation[:-1]) | (offset[1:] != ends[:-1])
+    starts = np.concatenate(([0], np.flatnonzero(breaks) + 1))
+    stops = np.concatenate((starts[1:], [len(offset)])) - 1
+    messages, losses = np.add.reduceat((~hole).astype(np.int64), starts), np.add.reduceat(lost, starts)
+    runs = []
+    for start, stop, received, missed in zip(starts, stops, messages, losses, strict=True):
+        first, end = int(offset[start]), int(ends[stop])
+        abandoned = end - first - int(received) - int(missed)
+        runs.append(Run(hexed(int(generation[start])), first, end, int(received), int(missed), abandoned))
+    return runs

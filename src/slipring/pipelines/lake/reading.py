@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recording as Spark sees it: the schema of its rows, and a DataFrame of the files that the log names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    DateType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from .directory import Lake
+
+_COLUMNS = {
+    "topic": StringType(),
+    "date": DateType(),
+    "generation": LongType(),
+    "offset": LongType(),
+    "span": LongType(),
+    "lost": LongType(),
+    "timestamp": TimestampType(),
+    "timestamp_ns": LongType(),
+    "sender": StringType(),
+    "type": StringType(),
+    "value": BinaryType(),
+    "host": StringType(),
+    "received_ns": LongType(),
+}
+SCHEMA = StructType([StructField(name, kind) for name, kind in _COLUMNS.items()])
+PARTITIONS = ("topic", "date")
+STORED = [name for name in SCHEMA.names if name not in PARTITIONS]  # the others are in the path
+
+
+def read(
+    lake: Lake, spark: SparkSession, topics: Iterable[str] | None, since_ns: int | None, until_ns: int | None
+) -> DataFrame:
+    """See Lake.read."""
+    lake.refresh()
+    lake.roll_forward()
+    wanted = None if topics is None else list(topics)
+    paths: dict[str, list[str]] = {}
+    for file in lake.files(wanted, since_ns, until_ns):
+        place = lake.where(file)  # in a lake that may only be read, files can be left where they were staged
+        paths.setdefault(str(place.parents[2]), []).append(str(place))
+    if not paths:
+        return spark.createDataFrame([], SCHEMA)
+    parts = [
+        spark.read.schema(SCHEMA).option("basePath", base).parquet(*some) for base, some in paths.items()
+    ]
+    found = reduce(DataFrame.union, (part.select(*SCHEMA.names) for part in parts))
+    when = F.coalesce("timestamp_ns", "received_ns")
+    if since_ns is not None:
+        found = found.where(when >= since_ns)
+    if until_ns is not None:
+        found = found.where(when < until_ns)
+    return found

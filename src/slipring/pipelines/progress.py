@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a job is: rows, bytes, rates, lag, time of a batch, loss, and when it will be over.
+
+    watch = QueryWatch(query)
+    while query.isActive:
+        show(watch.figures())
+
+`Figures` are what any job shows; `slipring.cli.progress` draws them as one line. A `Meter` makes them from
+counts, for jobs that are no streaming query.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+WINDOW_S = 5.0  # rates are those of the last seconds
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Where a job stands; what it does not know is None."""
+
+    rows: int = 0
+    bytes: int | None = None
+    rows_per_s: float | None = None
+    bytes_per_s: float | None = None
+    lag: int | None = None  # messages that are there and not taken yet
+    batch_s: float | None = None  # how long the last batch took
+    lost: int | None = None
+    elapsed_s: float = 0.0
+    eta_s: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+Show = Callable[[Figures], None]
+
+
+class Meter:
+    """Rates and the time left, from counts that grow."""
+
+    def __init__(self, *, total_rows: int | None = None, for_s: float | None = None) -> None:
+        self._begun = time.monotonic()
+        self._total_rows = total_rows
+        self._for_s = for_s
+        self._seen: deque[tuple[float, int, int]] = deque([(self._begun, 0, 0)])
+
+    def figures(
+        self,
+        rows: int,
+        size: int | None = None,
+        *,
+        lag: int | None = None,
+        batch_s: float | None = None,
+        lost: int | None = None,
+    ) -> Figures:
+        now = time.monotonic()
+        self._seen.append((now, rows, size or 0))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= WINDOW_S:
+            self._seen.popleft()
+        then, rows_then, size_then = self._seen[0]
+        rows_per_s = (rows - rows_then) / (now - then) if now > then else None
+        bytes_per_s = (size - size_then) / (now - then) if size is not None and now > then else None
+        elapsed_s = now - self._begun
+        eta_s = self._eta(rows, rows_per_s, elapsed_s)
+        return Figures(rows, size, rows_per_s, bytes_per_s, lag, batch_s, lost, elapsed_s, eta_s)
+
+    def _eta(self, rows: int, rows_per_s: float | None, elapsed_s: float) -> float | None:
+        if self._for_s is not None:
+            return max(self._for_s - elapsed_s, 0.0)
+        if self._total_rows is not None and rows_per_s:
+            return max(self._total_rows - rows, 0) / rows_per_s
+        return None
+
+
+class QueryWatch:
+    """Figures of a streaming query, from its progress; what Spark does not know can be given by `counts`.
+
+    counts() -> (rows, bytes, lost) as they are known elsewhere, or None for what Spark tells.
+    """
+
+    def __init__(
+        self,
+        query: Any,
+        *,
+        counts: Callable[[], tuple[int, int, int]] | None = None,
+        for_s: float | None = None,
+    ) -> None:
+        self._query = query
+        self._counts = counts
+        self._meter = Meter(for_s=for_s)
+        self._last_batch = -1
+        self._rows = 0
+        self._batch_s: float | None = None
+        self._lag: int | None = None
+        self.caught_up = False  # the source reported nothing that was not taken
+
+    def figures(self) -> Figures:
+        """Where the query stands."""
+        for progress in self._query.recentProgress:
+            self._take(progress)
+        rows, size, lost = self._counts() if self._counts else (self._rows, None, None)
+        return self._meter.figures(rows, size, lag=self._lag, batch_s=self._batch_s, lost=lost)
+
+    def _take(self, progress: Any) -> None:
+        if progress.batchId > self._last_batch and progress.numInputRows:
+            self._last_batch = progress.batchId
+            self._rows += progress.numInputRows
+            self._batch_s = progress.durationMs.get("triggerExecution", 0) / 1e3
+        lags = [lag(source.endOffset, source.latestOffset) for source in progress.sources]
+        known = [one for one in lags if one is not None]
+        self._lag = sum(known) if known else None
+        self.caught_up = self._lag == 0 and progress.numInputRows == 0
+
+
+def lag(end: str | None, latest: str | None) -> int | None:
+    """How many offsets lie between two offsets of the source, both as JSON; None when they do not tell."""
+    try:
+        taken: dict[str, dict[str, int]]
+        there: dict[str, dict[str, int]]
+        taken, there = (json.loads(text)["topics"] for text in (end or "", latest or ""))
+        return sum(
+            max(
+                there[topic]["next"] - taken.get(topic, {"next": there[topic].get("origin", 0)})["next"],
+                0,
+            )
+            for topic in there
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # another source, or nothing read yet
