@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The topics a replay publishes to: made as they were recorded, or as they are if that agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from slipring._bus.bus import Bus
+from slipring._bus.publisher import Publisher
+from slipring.errors import BadArgument, Busy, TopicExists
+
+_OF_THE_RING = ("capacity", "slots", "delivery", "writers")  # what a reader or writer can notice
+_OF_A_NEW_ONE = (*_OF_THE_RING, "mode", "max_readers", "max_writers", "max_cursors")
+
+
+class Targets:
+    """Publishers by the recorded topic's name; closed at the end of the ``with`` block."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        settings: Mapping[str, Mapping[str, Any]],
+        named: Iterable[str] | None,
+        notes: list[str],
+    ) -> None:
+        self.publishers: dict[str, Publisher] = {}
+        self._bus, self._settings, self._notes = bus, settings, notes
+        self._named = set(named or ())
+
+    def replayable(self, topics: Iterable[str]) -> list[str]:
+        """The topics that are messages and nothing else; the others are noted or, if named, refused."""
+        found = []
+        for topic in topics:
+            if self._settings.get(topic, {}).get("content", "messages") == "messages":
+                found.append(topic)
+                continue
+            why = f"{topic!r} carries frames, whose pixels are not in a recording"
+            if topic in self._named:
+                raise BadArgument(f"topics: {why}: leave it out", argument="topics")
+            self._notes.append(f"{why}: left out")
+        return found
+
+    def open(self, names: Mapping[str, str]) -> None:
+        """Make what is missing, all of it before the first message, so that readers can come in time."""
+        for topic, name in names.items():
+            recorded = self._settings.get(topic, {})
+            self._make(topic, name, recorded)
+            try:
+                self.publishers[topic] = self._bus.publisher(name)
+            except Busy as error:
+                raise Busy(f"{error}: stop it, give topic {topic!r} another name, or exclude it") from error
+
+    def _make(self, topic: str, name: str, recorded: Mapping[str, Any]) -> None:
+        def of(settings: Iterable[str]) -> dict[str, Any]:
+            return {setting: recorded[setting] for setting in settings if setting in recorded}
+
+        try:
+            self._bus.create(name, **of(_OF_A_NEW_ONE), exist_ok=False)
+            return
+        except TopicExists:
+            pass  # it is used as it is, if it is as it was
+        try:
+            self._bus.create(name, **of(_OF_THE_RING))
+        except TopicExists as error:
+            raise TopicExists(
+                f"topic {name!r} exists with {error.argument} {error.found}, and {topic!r} was recorded with "
+                f"{error.asked}: remove it, or replay onto another name",
+                argument=error.argument,
+                found=error.found,
+                asked=error.asked,
+            ) from None
+        there = self._bus.stats(name)["published"]
+        if there:
+            self._notes.append(f"{name!r} had {there:,} messages already: the replay follows them")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for publisher in self.publishers.values():
+            publisher.close()

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Report: a recording's tables as DataFrames, for notebooks and for the page.
+
+    report = Report(spark, Lake.open("lake/").read(spark))
+    report.topics().show()
+
+A table is computed when it is looked at. ``with report:`` keeps the rows without their bodies between tables.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from slipring.errors import BadArgument
+
+from . import calls, timing, traffic
+from .rows import messages, narrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Report:
+    """The tables of a recording; ``rows`` has the columns of a lake.
+
+    Times are nanoseconds of the wall clock (``_ns``), lengths of time seconds (``_s``), sizes bytes.
+    """
+
+    def __init__(self, spark: SparkSession, rows: DataFrame) -> None:
+        self.spark = spark
+        self.rows = rows
+        self._narrow = narrow(rows)
+        self._decoded = calls.decoded(rows)
+
+    def topics(self) -> DataFrame:
+        """Messages, bytes, rates, sizes, gaps and losses of each topic."""
+        return traffic.topics(self._narrow)
+
+    def senders(self) -> DataFrame:
+        """The same of each sender on each topic."""
+        return traffic.senders(self._narrow)
+
+    def types(self) -> DataFrame:
+        """The same of each type on each topic."""
+        return traffic.types(self._narrow)
+
+    def intervals(self) -> DataFrame:
+        """The time between messages of each topic: percentiles, and the longest silence."""
+        return timing.intervals(self._narrow)
+
+    def sender_intervals(self) -> DataFrame:
+        """The time between messages of each sender on each topic."""
+        return timing.sender_intervals(self._narrow)
+
+    def delays(self) -> DataFrame:
+        """From publishing to recording, by topic."""
+        return timing.delays(self._narrow)
+
+    def gaps(self) -> DataFrame:
+        """Every hole in the sequences, with what was lost in it; in order of time."""
+        return timing.gaps(self._narrow).orderBy("at_ns", "topic", "offset")
+
+    def busiest(self, count: int = 10) -> DataFrame:
+        """The minutes with most messages."""
+        if not 0 < count < 2**31:
+            raise BadArgument(f"count={count} must be at least 1", argument="count")
+        return traffic.busiest(self._narrow, count)
+
+    def rates(self, seconds: float = 1.0) -> DataFrame:
+        """Messages, bytes and losses of each topic in steps of so many seconds."""
+        if not 1e-9 <= seconds < 1e9:
+            raise BadArgument(f"seconds={seconds} must be above 0", argument="seconds")
+        return traffic.rates(self._narrow, round(seconds * 1e9))
+
+    def sizes(self) -> DataFrame:
+        """Distribution of sizes in bytes: topic, step of a logarithmic scale, messages."""
+        return timing.distribution(messages(self._narrow), "size")
+
+    def interval_steps(self) -> DataFrame:
+        """Distribution of the time between messages, in nanoseconds."""
+        return timing.distribution(timing.spaced(self._narrow), "interval_ns")
+
+    def delay_steps(self) -> DataFrame:
+        """Distribution of the delay from publishing to recording, in nanoseconds."""
+        return timing.distribution(timing.delayed(self._narrow), "delay_ns")
+
+    @cached_property
+    def _calls(self) -> DataFrame:
+        return calls.each(self._decoded)
+
+    def calls(self) -> DataFrame:
+        """Calls by service and method: how many, how they ended, how long they took."""
+        return calls.by_method(self._calls)
+
+    def each_call(self) -> DataFrame:
+        """One row for each call."""
+        return self._calls
+
+    def call_errors(self) -> DataFrame:
+        """Answers that were errors, by method, reason and type."""
+        return calls.errors(self._calls)
+
+    def malformed_calls(self) -> DataFrame:
+        """Messages on topics named like those of calls that are none: service, messages."""
+        return self._decoded.where("kind = 'malformed'").groupBy("service").count().orderBy("service")
+
+    def __enter__(self) -> Self:
+        self._narrow.persist()
+        self._decoded.persist()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._narrow.unpersist()
+        self._decoded.unpersist()

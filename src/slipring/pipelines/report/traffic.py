@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much was sent: by topic, sender and type, by the minute, and over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .rows import holes, messages, percentiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+MINUTE_NS = 60 * 10**9
+
+
+def _amounts() -> list[Column]:
+    from pyspark.sql import functions as F
+
+    return [
+        F.count("*").alias("messages"),
+        F.sum("size").alias("bytes"),
+        F.min("timestamp_ns").alias("first_ns"),
+        F.max("timestamp_ns").alias("last_ns"),
+    ]
+
+
+def _with_rates(found: DataFrame) -> DataFrame:
+    """Messages after the first, and their bytes, over the time they took; NULL for a single moment."""
+    from pyspark.sql import functions as F
+
+    seconds = (F.col("last_ns") - F.col("first_ns")) / 1e9
+    moving = F.when(seconds > 0, seconds)
+    return found.withColumns(
+        {
+            "seconds": seconds,
+            "rate_hz": (F.col("messages") - 1) / moving,
+            "bytes_per_s": F.col("bytes") * (F.col("messages") - 1) / F.col("messages") / moving,
+        }
+    )
+
+
+def topics(rows: DataFrame) -> DataFrame:
+    """One row for each topic, also for one of which nothing but holes was recorded."""
+    from pyspark.sql import functions as F
+
+    sizes = percentiles("size", "size")
+    sent = messages(rows).groupBy("topic").agg(
+        *_amounts(), F.countDistinct("sender").alias("senders"), F.countDistinct("type").alias("types"), *sizes
+    )
+    whole = rows.groupBy("topic").agg(
+        F.countDistinct("generation").alias("generations"),
+        F.count_if(F.col("size").isNull()).alias("gaps"),
+        F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
+    )
+    amounts = {name: F.coalesce(name, F.lit(0)) for name in ("messages", "bytes", "senders", "types")}
+    found = _with_rates(whole.join(sent, "topic", "left").withColumns(amounts))
+    share = F.col("lost") / F.nullif(F.col("lost") + F.col("messages"), F.lit(0))
+    return found.withColumn("lost_share", F.coalesce(share, F.lit(0.0))).orderBy("topic")
+
+
+def senders(rows: DataFrame) -> DataFrame:
+    """One row for each sender on each topic."""
+    found = messages(rows).groupBy("topic", "sender").agg(*_amounts(), *percentiles("size", "size"))
+    return _with_rates(found).orderBy("topic", "sender")
+
+
+def types(rows: DataFrame) -> DataFrame:
+    """One row for each type of message on each topic."""
+    found = messages(rows).groupBy("topic", "type").agg(*_amounts(), *percentiles("size", "size"))
+    return _with_rates(found).orderBy("topic", "type")
+
+
+def busiest(rows: DataFrame, count: int) -> DataFrame:
+    """The minutes of the clock with most messages, the busiest first."""
+    from pyspark.sql import functions as F
+
+    minute = F.expr(f"timestamp_ns - pmod(timestamp_ns, {MINUTE_NS})").alias("minute_ns")
+    by_topic = messages(rows).groupBy(minute, "topic").agg(
+        F.count("*").alias("messages"), F.sum("size").alias("bytes")
+    )
+    found = by_topic.groupBy("minute_ns").agg(
+        F.sum("messages").alias("messages"),
+        F.sum("bytes").alias("bytes"),
+        F.max_by("topic", F.struct("messages", "topic")).alias("topic"),
+        F.max("messages").alias("topic_messages"),
+    )
+    return found.orderBy(F.desc("messages"), F.desc("bytes"), "minute_ns").limit(count)
+
+
+def rates(rows: DataFrame, width_ns: int) -> DataFrame:
+    """Messages, bytes and losses of each topic in steps of ``width_ns``; a step without any has no row."""
+    from pyspark.sql import functions as F
+
+    from .timing import gaps
+
+    step = f"pmod({{0}}, {width_ns})"
+    sent = messages(rows).groupBy(
+        "topic", F.expr("timestamp_ns - " + step.format("timestamp_ns")).alias("time_ns")
+    )
+    missed = gaps(rows).groupBy("topic", F.expr("at_ns - " + step.format("at_ns")).alias("time_ns"))
+    amounts = sent.agg(F.count("*").alias("messages"), F.sum("size").alias("bytes"), F.lit(0).alias("lost"))
+    losses = missed.agg(F.lit(0).alias("messages"), F.lit(0).alias("bytes"), F.sum("lost").alias("lost"))
+    together = amounts.unionByName(losses).groupBy("topic", "time_ns")
+    found = together.agg(*(F.sum(name).alias(name) for name in ("messages", "bytes", "lost")))
+    return found.orderBy("topic", "time_ns")
+
+
+def any_holes(rows: DataFrame) -> bool:
+    return not holes(rows).isEmpty()
