@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A call server and a client of it, in one process each: `python -m demo.spark.callers CONFIG`, CONFIG being JSON.
+
+The planner answers; the navigator asks twenty times a second, sometimes for what cannot be done. SIGTERM ends either.
+"""
+
+import json
+import math
+import signal
+import sys
+import threading
+
+import slipring
+from demo import cast
+from demo.actor import die_with_parent
+from demo.roles.part import Pace
+
+SERVICE = "planner"
+PERIOD_S = 0.05
+NO_WAY_EVERY = 25
+
+
+def route(x: float, y: float) -> dict[str, float]:
+    if x == y == 0:
+        raise ValueError("there is no way to where one is")
+    return {"distance": math.hypot(x, y), "heading": math.atan2(y, x)}
+
+
+def serve(bus: slipring.Bus, over: threading.Event) -> None:
+    server = bus.server(SERVICE)
+    server.method(route)
+    server.start()
+    over.wait()
+    server.close()
+
+
+def ask(bus: slipring.Bus, over: threading.Event) -> None:
+    pace, count = Pace(PERIOD_S), 0
+    with bus.client(SERVICE, timeout=5.0) as client:
+        while not over.is_set():
+            pace.wait()
+            count += 1
+            try:
+                client.call("route", 0 if count % NO_WAY_EVERY == 0 else count, 0)
+            except slipring.RemoteError:
+                continue  # as asked for
+
+
+def main() -> None:
+    config = json.loads(sys.argv[1])
+    die_with_parent(config["parent"])
+    over = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: over.set())
+    with slipring.Bus(cast.BUS, root=config["root"]) as bus:
+        {"serve": serve, "ask": ask}[config["part"]](bus, over)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Spark job and the callers as the show sees them: started, killed once, ended, and what they tell meanwhile.
+
+The job runs in a process group of its own, so that one SIGKILL takes driver, JVM and Python workers together: the worst
+that can happen to it.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import slipring
+from demo import cast, finale, interruption
+
+RECORDED = (*cast.TOPIC_NAMES, "planner.*")
+SUMMED = cast.TOPIC_NAMES
+TRAFFIC = "traffic"
+REPOSITORY = Path(__file__).resolve().parents[2]
+STARTS_WITHIN_S = 120.0  # decides only that it never will
+_KILL_AT = 0.35  # of the time under fire
+
+
+class Pipeline:
+    def __init__(self, root: Path, out: Path) -> None:
+        self._root, self._out = root, out
+        self.lake = out / "lake"
+        self._state = root / "spark.json"
+        self._job: subprocess.Popen[bytes] | None = None
+        self._callers: list[subprocess.Popen[bytes]] = []
+        self._traffic: slipring.Subscriber | None = None
+        self._sums: dict[str, dict[str, Any]] = {}
+        self._rows_at_kill = 0
+        self.kills = 0
+
+    # Processes
+
+    def _start(self, module: str, **config: Any) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "MESONPY_EDITABLE_SKIP": os.pathsep.join(map(str, REPOSITORY.glob("build/cp*")))}
+        with (self._out / "spark.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", module, json.dumps({**config, "parent": os.getpid()})],
+                cwd=REPOSITORY,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                process_group=0,
+            )
+
+    def _start_job(self) -> None:
+        self._job = self._start(
+            "demo.spark.job",
+            bus=cast.BUS,
+            root=str(self._root / "bus"),
+            lake=str(self.lake),
+            checkpoint=str(self._out / "traffic-checkpoint"),
+            state=str(self._state),
+        )
+
+    def open(self, bus: slipring.Bus) -> None:
+        """Begin to record; returns when the recording has begun."""
+        bus.create(TRAFFIC, capacity="1MiB", delivery="lossy")
+        self._traffic = bus.subscriber(TRAFFIC, start="oldest")
+        for part in ("serve", "ask"):
+            self._callers.append(self._start("demo.spark.callers", root=str(self._root / "bus"), part=part))
+        print("starting Spark …", flush=True)
+        self._start_job()
+        self._wait(lambda: self._state.exists(), "Spark begins to record")
+
+    def _wait(self, condition: Any, what: str) -> None:
+        deadline = time.monotonic() + STARTS_WITHIN_S
+        while not condition():
+            interruption.check()
+            self._check()
+            if time.monotonic() > deadline:
+                raise finale.Stuck(f"{what}: not within {STARTS_WITHIN_S:.0f} s; see {self._out / 'spark.log'}")
+            time.sleep(0.05)
+
+    def _check(self) -> None:
+        if self._job is not None and self._job.poll() is not None:
+            raise finale.Stuck(f"the Spark job ended with {self._job.returncode}; see {self._out / 'spark.log'}")
+
+    def _kill(self) -> None:
+        assert self._job is not None
+        os.killpg(self._job.pid, signal.SIGKILL)
+        self._job.wait()
+        self.kills += 1
+        self._rows_at_kill = self.figures().get("rows", 0)
+        self._state.unlink(missing_ok=True)
+        self._start_job()
+
+    def step(self, share: float) -> None:
+        """share: of the time under fire that is over."""
+        self._check()
+        if self.kills == 0 and share > _KILL_AT:
+            self._kill()
+        assert self._traffic is not None
+        for message in self._traffic.recv_many(1024, timeout=0):
+            told = json.loads(bytes(message.body))
+            self._sums[told["topic"]] = told
+
+    @property
+    def recovered(self) -> bool:
+        """It was killed, and records again."""
+        return self.kills > 0 and self.figures().get("rows", 0) > 0
+
+    def figures(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self._state.read_text())
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def line(self) -> str:
+        figures = self.figures()
+        if not figures:
+            return "Spark: starting again after its kill" if self.kills else "Spark: starting"
+        sums = ", ".join(f"{topic} {told['messages']:,}/s" for topic, told in sorted(self._sums.items()))
+        lag = figures.get("lag")
+        return (
+            f"Spark: {figures['rows']:,} rows recorded, lag {'?' if lag is None else f'{lag:,}'}, "
+            f"lost {figures.get('lost') or 0:,}" + (f"; on topic {TRAFFIC}: {sums}" if sums else "")
+        )
+
+    def finish(self) -> None:
+        """Record what is there, and end; nobody publishes any more but the callers."""
+        for caller in self._callers:
+            caller.send_signal(signal.SIGTERM)
+        for caller in reversed(self._callers):
+            caller.wait(STARTS_WITHIN_S)
+        assert self._job is not None
+        self._job.send_signal(signal.SIGTERM)
+        code = self._job.wait(STARTS_WITHIN_S)
+        if code:
+            raise finale.Stuck(f"the Spark job ended with {code}; see {self._out / 'spark.log'}")
+
+    def close(self) -> None:
+        for process in (*self._callers, self._job):
+            if process is not None:
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                process.wait()
