@@ -28,11 +28,14 @@ class Truth:
     """Everything that was published, from a reader of its own."""
 
     def __init__(self, bus) -> None:
+        self._bus = bus
         bus.create("cmd", capacity=1 << 16, slots=512, delivery="reliable")
         self._subscriber = bus.subscriber("cmd", cursor="truth", start="oldest")
         self.rows: list[tuple[int, bytes]] = []
 
     def take(self) -> None:
+        if not any(cursor["name"] == "query" for cursor in self._bus.cursors("cmd")):
+            return  # before the query has its cursor, this one keeps what is published for it
         self.rows += [(message.seq, message.body) for message in self._subscriber.recv_many(1000)]
         self._subscriber.commit()
 
