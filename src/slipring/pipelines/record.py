@@ -78,7 +78,7 @@ def record(
         stack.callback(compactor.stop)
         compactor.start()
         recorder.run(limits.over, limits.shown(progress), lambda: _followed(lake, session, before))
-        if not leave_open:
+        if not leave_open and not limits.idle:
             recorder.drain(progress)
         recorder.note_topics()
         compactor.stop()
@@ -122,6 +122,7 @@ class _Limits:
         self._until_idle_s = until_idle_s
         self._stop = stop or threading.Event()
         self._begun: float | None = None
+        self.idle = False  # it ended because nothing came: there is nothing left to take
 
     def shown(self, show: Show | None) -> Show | None:
         """The same with the time that is left."""
@@ -141,4 +142,5 @@ class _Limits:
         self._begun = self._begun or now
         if self._stop.is_set() or (self._for_s is not None and now - self._begun >= self._for_s):
             return True
-        return self._until_idle_s is not None and idle_s >= self._until_idle_s
+        self.idle = self._until_idle_s is not None and idle_s >= self._until_idle_s
+        return self.idle

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""record: what topics carried is in the lake once, gaps counted, and can be read, whatever the topics do."""
+
+import json
+import os
+import subprocess
+import threading
+
+import pytest
+
+import slipring
+from slipring import pipelines
+from slipring.pipelines.endings import release
+from slipring.pipelines.failures import JobFailed
+from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topics
+from slipring.pipelines.lake.locks import lock
+from slipring.pipelines.lake.verify import verify
+from support.waiting import eventually
+
+
+class Recordings:
+    """Records the test's bus in this process."""
+
+    def __init__(self, spark, bus, path, background):
+        self.spark, self.bus, self.path, self._background = spark, bus, path, background
+
+    def record(self, topics, **options):
+        options = {"until_idle_s": 0.5, "every_s": 0, "sync": False, **options}
+        where = {"bus": self.bus.name, "root": self.bus.root, "spark": self.spark}
+        return pipelines.record(topics, self.path, **where, **options)
+
+    def start(self, topics, **options):
+        """The same in the background; returns (the call, stop), when it takes messages."""
+        stop = threading.Event()
+        call = self._background(self.record, topics, until_idle_s=None, stop=stop, **options)
+        return call, stop
+
+    def has(self, count):
+        def recorded():
+            if not (self.path / "_slipring.json").exists():
+                return False
+            sessions = Lake.open(self.path).state.sessions.values()
+            return count <= sum(
+                run.messages for one in sessions for runs in one.coverage.values() for run in runs
+            )
+
+        eventually(recorded, f"{count} recorded messages")
+
+    def rows(self, topic):
+        found = Lake.open(self.path).read(self.spark, topics=[topic])
+        columns = ("generation", "offset", "span", "lost", "value", "sender", "type")
+        return [tuple(row) for row in found.orderBy("generation", "offset").select(*columns).collect()]
+
+    def values(self, topic):
+        return [bytes(row[4]) for row in self.rows(topic) if row[4] is not None]
+
+    def complete(self):
+        verdict = verify(self.path)
+        assert verdict.complete, verdict.problems
+        return verdict
+
+
+@pytest.fixture
+def recordings(spark, bus, tmp_path, background):
+    return Recordings(spark, bus, tmp_path / "lake", background)
+
+
+def test_messages_of_several_topics_are_recorded_once_and_read_back(recordings, bus, spark):
+    reliable = bus.publisher("commands", sender="ann", delivery="reliable")
+    lossy = bus.publisher("imu", sender="gyro")
+    for number in range(300):
+        reliable.send(b"c%d" % number, type="go")
+        lossy.send(b"i%d" % number, type="imu.v1" if number % 2 else "imu.v2")
+    told = recordings.record(["commands", "imu"], pre_buffer=True)
+    assert (told.messages, told.lost, told.ended) == (600, 0, True)
+    generation = bus.stats("commands")["generation"]
+    signed = generation - (1 << 64) if generation >> 63 else generation
+    assert recordings.rows("commands") == [
+        (signed, number, 1, 0, b"c%d" % number, "ann", "go") for number in range(300)
+    ]
+    assert recordings.values("imu") == [b"i%d" % number for number in range(300)]
+    recordings.complete()
+    assert bus.cursors("commands") == [], "an ended recording holds nothing back"
+    known = topics.load(Lake.open(recordings.path), "imu")
+    assert known["types"] == ["imu.v1", "imu.v2"]
+    (settings,) = known["generations"].values()
+    assert settings["delivery"] == "lossy" and settings["capacity"] == 16 << 20
+    times = [message.time_ns for message in bus.subscriber("imu", start="oldest").recv_many(300)]
+    lake = Lake.open(recordings.path)
+    part = lake.read(spark, topics=["imu"], since_ns=times[100], until_ns=times[200])
+    assert sorted(row.offset for row in part.select("offset").collect()) == list(range(100, 200))
+
+
+def test_without_a_pre_buffer_it_begins_now_and_with_one_of_seconds_that_long_ago(recordings, bus):
+    publisher = bus.publisher("t", delivery="reliable")
+    publisher.send(b"before")
+    call, stop = recordings.start("t")
+    eventually(lambda: bus.cursors("t"), "the recording's cursor")
+    publisher.send(b"during")
+    recordings.has(1)
+    publisher.send(b"last")
+    stop.set()
+    assert call.result().messages == 2, "what was published before the end is recorded"
+    assert recordings.values("t") == [b"during", b"last"]
+    told = recordings.record("t", pre_buffer=3600.0)
+    assert told.messages == 0, "what is in the lake already is not recorded again"
+    other = Recordings(recordings.spark, bus, recordings.path.with_name("other"), None)
+    assert other.record("t", pre_buffer=3600.0).messages == 3
+    recordings.complete()
+
+
+def test_a_recording_left_open_goes_on_without_a_gap_and_one_released_does_not(recordings, bus):
+    publisher = bus.publisher("t", delivery="reliable")
+    publisher.send(b"0")
+    first = recordings.record("t", pre_buffer=True, leave_open=True)
+    (kept,) = bus.cursors("t")
+    assert not first.ended and kept["lag"] <= 1
+    for number in range(1, 5):
+        publisher.send(b"%d" % number)
+    again = recordings.record("t", leave_open=True)
+    assert again.session == first.session and recordings.values("t") == [b"%d" % n for n in range(5)]
+    publisher.send(b"5")
+    assert release(recordings.path) == first.session and release(recordings.path) is None
+    assert bus.cursors("t") == []
+    publisher.send(b"6")
+    assert recordings.record("t").session != first.session
+    assert recordings.values("t") == [b"%d" % n for n in range(5)]
+    recordings.complete()
+
+
+def test_other_topics_than_those_of_the_open_recording_begin_a_new_one_that_follows_it(recordings, bus):
+    a, b = (bus.publisher(topic, delivery="reliable") for topic in "ab")
+    a.send(b"a0")
+    recordings.record("a", pre_buffer=True, leave_open=True)
+    a.send(b"a1")
+    b.send(b"b0")
+    told = recordings.record("a,b", pre_buffer=True)
+    assert told.topics == {t: {"messages": 1, "lost": 0, "abandoned": 0} for t in "ab"}
+    assert recordings.values("a") == [b"a0", b"a1"] and recordings.values("b") == [b"b0"]
+    recordings.complete()
+    assert bus.cursors("a") == [] and bus.cursors("b") == []
+
+
+def test_what_a_lossy_topic_lost_is_there_as_counted_gaps(recordings, bus):
+    publisher = bus.publisher("t", capacity=4096, slots=16)
+    for number in range(10):
+        publisher.send(b"%d" % number)
+    recordings.record("t", pre_buffer=True, leave_open=True)
+    for number in range(10, 1000):
+        publisher.send(b"%d" % number)
+    told = recordings.record("t")
+    retained = bus.stats("t")["retained"]
+    assert (told.messages, told.lost) == (10 + retained, 990 - retained)
+    rows = recordings.rows("t")
+    assert [(row[1], row[2], row[3]) for row in rows if row[4] is None] == [(10, told.lost, told.lost)]
+    recordings.complete()
+
+
+def test_abandoned_sequences_are_accounted_for_and_not_lost(recordings, bus):
+    publisher = bus.publisher("t", delivery="reliable")
+    publisher.send(b"0")
+    with pytest.raises(KeyError), publisher.loan(8):
+        raise KeyError
+    publisher.send(b"2")
+    told = recordings.record("t", pre_buffer=True)
+    assert (told.messages, told.lost, told.abandoned) == (2, 0, 1)
+    recordings.complete()
+
+
+def test_a_pattern_takes_topics_that_come_later_and_a_topic_made_again_is_another_generation(recordings, bus):
+    bus.publisher("cam.left").send(b"l0")
+    bus.publisher("other").send(b"x")
+    call, stop = recordings.start("cam.*", pre_buffer=True)
+    recordings.has(1)
+    with bus.publisher("cam.right", delivery="reliable") as right:
+        right.send(b"r0")
+    recordings.has(2)
+    bus.remove("cam.left")
+    bus.publisher("cam.left").send(b"again")
+    recordings.has(3)
+    stop.set()
+    assert set(call.result().topics) == {"cam.left", "cam.right"}
+    verdict = recordings.complete()
+    assert [(one.topic, one.messages) for one in verdict.generations] == [
+        ("cam.left", 1),
+        ("cam.left", 1),
+        ("cam.right", 1),
+    ]
+    assert len(topics.load(Lake.open(recordings.path), "cam.left")["generations"]) == 2
+
+
+def test_a_damaged_checkpoint_is_replaced_and_nothing_is_doubled(recordings, bus):
+    publisher = bus.publisher("t", delivery="reliable")
+    publisher.send(b"0")
+    first = recordings.record("t", pre_buffer=True, leave_open=True)
+    publisher.send(b"1")
+    offsets = recordings.path / "_checkpoint" / first.session / "offsets"
+    newest = max((path for path in offsets.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    newest.write_bytes(b"")  # as a power cut leaves it
+    assert recordings.record("t").session != first.session
+    assert recordings.values("t") == [b"0", b"1"]
+    recordings.complete()
+
+
+@pytest.mark.leaks_allowed("deltalake keeps an event loop of its own")
+def test_a_delta_lake_is_a_lake_and_a_delta_table_with_the_same_rows(recordings, bus, spark):
+    from deltalake import DeltaTable
+
+    from slipring.pipelines.lake.compact import compact
+
+    publisher = bus.publisher("t", delivery="reliable")
+    sent = []
+    for round_ in range(3):
+        sent.append(b"%d" % round_)
+        publisher.send(sent[-1])
+        recordings.record("t", pre_buffer=True, table="delta", leave_open=round_ < 2)
+    where = recordings.path / "messages"
+    assert sorted(DeltaTable(where).to_pyarrow_table()["value"].to_pylist()) == sent
+    lake = Lake.open(recordings.path)
+    assert compact(lake, keep_s=0).merged == 3
+    table = DeltaTable(where)
+    assert len(table.file_uris()) == 1 and sorted(table.to_pyarrow_table()["value"].to_pylist()) == sent
+    assert recordings.values("t") == sent
+    recordings.complete()
+
+
+def test_a_full_disk_is_named_and_the_recording_goes_on_when_there_is_room(recordings, bus, tmp_path):
+    place = tmp_path / "mount"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "slipring-test", str(place)]
+    done = subprocess.run(mount, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"cannot mount a tmpfs ({done.stderr.strip()}): run the tests as root")
+    try:
+        recordings.path = place / "lake"
+        publisher = bus.publisher("t", delivery="reliable")
+        for _ in range(300):
+            publisher.send(os.urandom(10_000))
+        with pytest.raises(LakeFull, match=f"no space left for {recordings.path}"):
+            recordings.record("t", pre_buffer=True)
+        assert recordings.rows("t") == [], "nothing half-written is taken for a recording"
+        subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
+        assert recordings.record("t", pre_buffer=True).messages == 300
+        recordings.complete()
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_what_cannot_work_says_why(recordings, bus, tmp_path):
+    with pytest.raises(JobFailed, match="there is no topic 'nowhere'"):
+        recordings.record("nowhere")
+    bus.publisher("t").send(b"x")
+    with lock(Lake.open(recordings.path), "record"), pytest.raises(LakeBusy, match="records into the lake"):
+        recordings.record("t")
+    with pytest.raises(slipring.BadArgument, match="topics is empty"):
+        recordings.record(" , ")
+    with pytest.raises(slipring.BadArgument, match="for_s=0 is not above zero"):
+        recordings.record("t", for_s=0)
+    assert json.loads((recordings.path / "_slipring.json").read_text())["table"] == "parquet"

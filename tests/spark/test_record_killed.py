@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorder killed at named places, its JVM killed, or its workers: started again, nothing is lost or twice.
+
+Each run is killed while it takes what was published before it, so each is also the restart of the one before.
+"""
+
+import pytest
+
+from slipring.pipelines.lake import Lake
+from slipring.pipelines.lake.verify import verify
+
+RECORDER = """
+    import os, signal, subprocess, sys
+    import slipring.spark
+    from slipring.pipelines import record
+    from slipring.pipelines.lake import places
+
+    spark = slipring.spark.session("recorder", master="local[2,4]", **settings)
+    jvm = spark.sparkContext._gateway.proc.pid
+
+    def pythons(pid):
+        listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(pid)], stdout=-1, text=True)
+        for line in listed.stdout.splitlines():
+            child, command = line.split(None, 1)
+            yield from pythons(int(child))
+            if "python" in command:
+                yield int(child)
+
+    def strike():
+        if victim == "python":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif victim == "jvm":
+            os.kill(jvm, signal.SIGKILL)
+        else:
+            for pid in list(pythons(jvm)):
+                os.kill(pid, signal.SIGKILL)
+
+    struck = False
+    def reached(name):
+        global struck
+        if name == place and not struck:
+            struck = True
+            strike()
+    places.reached = reached
+    try:
+        told = record("*", path, bus="test", root=root, spark=spark, every_s=0, until_idle_s=0.5,
+                      pre_buffer=True, compact_every_s=0.2)
+    except slipring.SlipringError as error:
+        say(type(error).__name__)
+        os._exit(3)
+    say("finished", told.messages, told.lost, told.ended)
+    spark.stop()
+"""
+
+KILLS = (
+    ("batch staged", "python"),
+    ("batch staged", "jvm"),
+    ("entry written", "python"),
+    ("entry linked", "python"),
+    ("entry linked", "jvm"),
+    ("file moved", "python"),
+    ("batch committed", "python"),
+    ("batch committed", "jvm"),
+)
+
+
+@pytest.mark.timeout(600)
+def test_a_recorder_killed_anywhere_and_started_again_records_everything_once(
+    bus, bus_root, processes, tmp_path, fast_spark
+):
+    path = str(tmp_path / "lake")
+    publishers = {topic: bus.publisher(topic, sender="p", delivery=delivery)
+                  for topic, delivery in (("kept", "reliable"), ("lossy", "lossy"))}  # fmt: skip
+    sent = 0
+
+    def publish():
+        nonlocal sent
+        for number in range(sent, sent + 50):
+            for topic, publisher in publishers.items():
+                publisher.send(f"{topic}{number}".encode())
+        sent += 50
+
+    def run(place, victim):
+        publish()
+        variables = {"settings": fast_spark, "root": str(bus_root), "path": path, "place": place}
+        return processes.start(RECORDER, bus_name=None, victim=victim, **variables)
+
+    for place, victim in KILLS:
+        recorder = run(place, victim)
+        if victim == "jvm":
+            recorder.expect("SparkGone")
+            recorder.join(3)
+        else:
+            assert recorder.join(None) == -9, recorder.stderr
+        if (tmp_path / "lake" / "_slipring.json").exists():
+            verdict = verify(path)
+            assert verdict.complete, (place, victim, verdict.problems)
+
+    recorder = run(
+        "batch committed", "workers"
+    )  # the source process and all workers, under a living recorder
+    publish()
+    assert recorder.hear(120) == ("finished", 2 * sent, 0, True), recorder.stderr
+    recorder.join()
+    verdict = verify(path)
+    assert verdict.complete, verdict.problems
+    lake = Lake.open(path)
+    for topic in publishers:
+        assert _values(lake, topic) == [(n, f"{topic}{n}".encode()) for n in range(sent)]
+    assert bus.cursors("kept") == []
+
+
+def _values(lake, topic):
+    import pyarrow.parquet as pq
+
+    found = []
+    for file in lake.files([topic]):
+        table = pq.ParquetFile(lake.where(file)).read(["offset", "value"])
+        found += zip(table["offset"].to_pylist(), table["value"].to_pylist(), strict=True)
+    return sorted(found)
