@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from slipring._bus.bus import Bus
 from slipring._bus.settings import timeout_s, topic_settings
+from slipring._bus.transports import address_of
 from slipring.errors import BadArgument
 
 NAMES: Final = ("bus", "root", "topic", "delivery", "capacity", "timeout", "txnAppId", "txnVersion")
@@ -59,12 +60,10 @@ def parse(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
 
 def _bus(options: Mapping[str, str]) -> dict[str, str]:
     name, root = options.get("bus", "default"), options.get("root")
+    if address := address_of(name, root):
+        hint = "the sink publishes to topics of this host: write there, and mirror the topic by a bridge"
+        raise BadArgument(f"{address} is on another host; {hint}", argument="bus")
     with Bus(name, root=root) as bus:
-        if type(bus) is not Bus:
-            problem = (
-                "the sink publishes to topics of this host: write there, and mirror the topic by a bridge"
-            )
-            raise BadArgument(f"bus={name!r} is on another host; {problem}", argument="bus")
         return {"bus": bus.name, "root": bus.root}
 
 

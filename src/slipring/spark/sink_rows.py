@@ -79,8 +79,8 @@ class Rows:
         columns = {"value": pc.cast(given["value"], pa.binary())}
         for name in ("type", "sender"):
             column = given.get(name)
-            texts = pa.repeat("", rows) if column is None else pc.fill_null(column, "")
-            columns[name] = pc.cast(texts, pa.string())
+            texts = pa.repeat("", rows) if column is None else pc.cast(column, pa.string())
+            columns[name] = pc.fill_null(texts, "")
         if self._options.topic is not None:
             columns["topic"] = pa.repeat(self._options.topic, rows)
         else:

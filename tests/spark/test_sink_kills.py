@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver killed while its batch is half published: started again, every row is on the topic once
+(promise 30)."""
+
+import os
+import signal
+
+import pytest
+
+from spark.test_sink import PATIENCE_S, RING, ROWS, check, read_until, ring_is_full, write_files
+from support.waiting import eventually
+
+DRIVER = """
+import sys
+sys.path.insert(0, tests)
+import slipring.spark
+import pyspark.cloudpickle
+from spark import test_sink
+
+pyspark.cloudpickle.register_pickle_by_value(test_sink)
+spark = slipring.spark.session("driver", master="local[2,4]", **settings)
+say(spark.sparkContext._gateway.proc.pid)
+query = test_sink.start(spark, source, bus, checkpoint)
+say(query.awaitTermination(120))
+hear()
+"""
+
+
+@pytest.mark.timeout(900)
+def test_drivers_killed_in_the_middle_of_batches_leave_every_row_once(bus, processes, fast_spark, tmp_path):
+    source = write_files(tmp_path / "in", 2)
+    variables = {
+        "tests": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "settings": fast_spark,
+        "source": str(source),
+        "checkpoint": str(tmp_path / "checkpoint"),
+    }
+    bus.create("out", **RING)
+    sub, got = bus.subscriber("out"), []
+    for read in (0, 40, ROWS + 20):
+        driver = processes.start(DRIVER, **variables)
+        java = driver.hear(PATIENCE_S)
+        read_until(sub, read, got)
+        eventually(lambda at=read: ring_is_full(bus, at), "a full ring", PATIENCE_S)
+        os.kill(java, signal.SIGKILL)
+        driver.kill()
+    driver = processes.start(DRIVER, **variables)
+    java = driver.hear(PATIENCE_S)
+    read_until(sub, 2 * ROWS, got)
+    assert driver.hear(PATIENCE_S) is True
+    os.kill(java, signal.SIGKILL)
+    assert sub.recv(0) is None
+    check(got, 2)
