@@ -10,11 +10,11 @@ A full reliable topic delays the replay (``timeout`` bounds it): back-pressure w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from slipring._bus.bus import Bus
 from slipring._bus.settings import choice, timeout_s
@@ -22,6 +22,7 @@ from slipring.errors import Full
 
 from . import replay_order as order
 from . import replay_range as ranges
+from .progress import Meter, Show
 from .replay_feed import Feed
 from .replay_pace import LOOK_EVERY_NS, Pace, read_speed
 from .replay_topics import Targets
@@ -31,17 +32,6 @@ if TYPE_CHECKING:
 
 _SLICE_S = LOOK_EVERY_NS / 1e9
 _LOOK_AT_CLOCK = 256  # messages
-
-
-class Progress(NamedTuple):
-    """How far a replay is; ``waiting`` is the topic that has no room just now."""
-
-    messages: int
-    bytes: int
-    of_messages: int
-    elapsed_s: float
-    left_s: float | None
-    waiting: str = ""
 
 
 @dataclass
@@ -84,7 +74,7 @@ def replay_rows(
     rename: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     times: str = "original",
     timeout: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Show | None = None,
     outcome: Replayed | None = None,
 ) -> Replayed:
     """Publish rows of a lake (its columns) on ``bus``.
@@ -128,12 +118,13 @@ class _Run:
         stamped: bool,
         wait_s: float | None,
         targets: Targets,
-        progress: Callable[[Progress], None] | None,
+        progress: Show | None,
         outcome: Replayed,
     ) -> None:
         self._extent, self._pace, self._stamped, self._wait_s = extent, pace, stamped, wait_s
         self._targets, self._progress, self._outcome = targets, progress, outcome
-        self._due_ns, self._began_s, self._told_s = extent.first_ns, 0.0, 0.0
+        self._due_ns, self._told_s = extent.first_ns, 0.0
+        self._meter: Meter | None = None  # its clock begins with the first message
         outcome.of_messages = extent.messages
         outcome.topics = {publisher.topic: 0 for publisher in targets.publishers.values()}
 
@@ -150,7 +141,7 @@ class _Run:
     def _batch(self, messages: Iterable[tuple[str, int, int, str, str, bytes]]) -> None:
         outcome, pace, publishers = self._outcome, self._pace, self._targets.publishers
         paced, stamped = pace.speed is not None, self._stamped
-        self._began_s = self._began_s or time.monotonic()
+        self._meter = self._meter or Meter(total_rows=self._extent.messages)
         for topic, due_ns, time_ns, sender, type_, value in messages:
             due = pace.due_ns(due_ns)
             self._due_ns = due_ns
@@ -185,25 +176,21 @@ class _Run:
                         f"topic {publisher.topic!r} had no room for {self._wait_s:g} s: a reader is behind or stopped",
                         argument="timeout",
                     ) from None
-                self._tell(publisher.topic)
+                self._tell()
         self._outcome.waited_s += time.monotonic() - began_s
 
     def _tell_at_times(self) -> None:
         if time.monotonic() - self._told_s >= _SLICE_S:
             self._tell()
 
-    def _tell(self, waiting: str = "") -> None:
-        now_s, outcome = time.monotonic(), self._outcome
-        self._told_s = now_s
-        outcome.elapsed_s = now_s - self._began_s if self._began_s else 0.0
-        if self._progress is not None:
-            left = self._left_s(outcome)
-            total = self._extent.messages
-            self._progress(Progress(outcome.messages, outcome.bytes, total, outcome.elapsed_s, left, waiting))
-
-    def _left_s(self, outcome: Replayed) -> float | None:
+    def _tell(self) -> None:
+        outcome, self._told_s = self._outcome, time.monotonic()
+        if self._meter is None:
+            return
+        figures = self._meter.figures(outcome.messages, outcome.bytes)
         if self._pace.speed is not None:
-            return (self._extent.last_ns - self._due_ns) / self._pace.speed / 1e9
-        if not outcome.messages:
-            return None
-        return outcome.elapsed_s * (self._extent.messages / outcome.messages - 1)
+            left_ns = (self._extent.last_ns - self._due_ns) / self._pace.speed
+            figures = replace(figures, eta_s=left_ns / 1e9)
+        outcome.elapsed_s = figures.elapsed_s
+        if self._progress is not None:
+            self._progress(figures)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from slipring.errors import BadArgument
 
 from . import calls, timing, traffic
-from .rows import messages, narrow
+from .rows import narrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +30,8 @@ class Report:
     def __init__(self, spark: SparkSession, rows: DataFrame) -> None:
         self.spark = spark
         self.rows = rows
-        self._narrow = narrow(rows)
+        self._narrow = timing.timed(narrow(rows))
+        self._gaps = timing.gaps(self._narrow)
         self._decoded = calls.decoded(rows)
 
     def topics(self) -> DataFrame:
@@ -50,7 +51,7 @@ class Report:
         return timing.intervals(self._narrow)
 
     def sender_intervals(self) -> DataFrame:
-        """The time between messages of each sender on each topic."""
+        """The time between messages, and the delay, of each sender on each topic."""
         return timing.sender_intervals(self._narrow)
 
     def delays(self) -> DataFrame:
@@ -59,7 +60,7 @@ class Report:
 
     def gaps(self) -> DataFrame:
         """Every hole in the sequences, with what was lost in it; in order of time."""
-        return timing.gaps(self._narrow).orderBy("at_ns", "topic", "offset")
+        return self._gaps.orderBy("at_ns", "topic", "offset")
 
     def busiest(self, count: int = 10) -> DataFrame:
         """The minutes with most messages."""
@@ -71,19 +72,12 @@ class Report:
         """Messages, bytes and losses of each topic in steps of so many seconds."""
         if not 1e-9 <= seconds < 1e9:
             raise BadArgument(f"seconds={seconds} must be above 0", argument="seconds")
-        return traffic.rates(self._narrow, round(seconds * 1e9))
+        return traffic.rates(self._narrow, self._gaps, round(seconds * 1e9))
 
-    def sizes(self) -> DataFrame:
-        """Distribution of sizes in bytes: topic, step of a logarithmic scale, messages."""
-        return timing.distribution(messages(self._narrow), "size")
-
-    def interval_steps(self) -> DataFrame:
-        """Distribution of the time between messages, in nanoseconds."""
-        return timing.distribution(timing.spaced(self._narrow), "interval_ns")
-
-    def delay_steps(self) -> DataFrame:
-        """Distribution of the delay from publishing to recording, in nanoseconds."""
-        return timing.distribution(timing.delayed(self._narrow), "delay_ns")
+    def distributions(self) -> DataFrame:
+        """Distributions of ``size`` (bytes), ``interval`` and ``delay`` (ns) over steps of a logarithmic scale."""
+        measures = {"size": "size", "interval": "interval_ns", "delay": "delay_ns"}
+        return timing.distributions(self._narrow, measures)
 
     @cached_property
     def _calls(self) -> DataFrame:
@@ -106,10 +100,10 @@ class Report:
         return self._decoded.where("kind = 'malformed'").groupBy("service").count().orderBy("service")
 
     def __enter__(self) -> Self:
-        self._narrow.persist()
-        self._decoded.persist()
+        for kept in (self._narrow, self._gaps, self._decoded):
+            kept.persist()
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        self._narrow.unpersist()
-        self._decoded.unpersist()
+        for kept in (self._narrow, self._gaps, self._decoded):
+            kept.unpersist()

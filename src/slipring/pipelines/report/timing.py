@@ -3,35 +3,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from .rows import holes, messages, percentiles
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.window import WindowSpec
 
 PER_DECADE = 8  # steps of a distribution
 
 
-def spaced(rows: DataFrame) -> DataFrame:
-    """Messages with ``interval_ns``: the time since the one right before them; NULL where that is not known.
+def timed(rows: DataFrame) -> DataFrame:
+    """Rows with the lengths of time that belong to a message; NULL where one is not known.
 
-    What lies around a hole is no interval. A later message with an earlier stamp came after no time.
+    interval_ns         since the message right before it in its topic; what lies around a hole is none
+    sender_interval_ns  since the same sender's last one in its topic
+    delay_ns            from the publisher's stamp to the recorder's reading
+
+    A later message with an earlier stamp came after no time.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.window import Window
 
-    order = Window.partitionBy("topic", "generation").orderBy("offset")
-    next_one = F.lag("offset").over(order) + 1 == F.col("offset")
-    passed = F.col("timestamp_ns") - F.lag("timestamp_ns").over(order)
-    return messages(rows).withColumn("interval_ns", F.when(next_one, F.greatest(passed, F.lit(0))))
+    topic, sender = (
+        Window.partitionBy("topic", "generation", *more).orderBy("offset") for more in ((), ("sender",))
+    )
+    message = F.col("size").isNotNull()
+
+    def since(window: WindowSpec) -> Column:
+        passed = F.col("timestamp_ns") - F.lag("timestamp_ns").over(window)
+        return F.when(message & passed.isNotNull(), F.greatest(passed, F.lit(0)))
+
+    return rows.withColumns(
+        {
+            "interval_ns": since(topic),
+            "sender_interval_ns": since(sender),
+            "delay_ns": F.col("received_ns") - F.col("timestamp_ns"),
+        }
+    )
 
 
 def intervals(rows: DataFrame) -> DataFrame:
     """The time between messages of a topic, and when it was silent for longest."""
     from pyspark.sql import functions as F
 
-    found = spaced(rows).groupBy("topic").agg(
+    found = rows.groupBy("topic").agg(
         F.count("interval_ns").alias("intervals"),
         (F.avg("interval_ns") / 1e9).alias("interval_s_mean"),
         (F.stddev_samp("interval_ns") / 1e9).alias("interval_s_stddev"),
@@ -44,29 +62,20 @@ def intervals(rows: DataFrame) -> DataFrame:
 def sender_intervals(rows: DataFrame) -> DataFrame:
     """The time between messages of one sender on one topic."""
     from pyspark.sql import functions as F
-    from pyspark.sql.window import Window
 
-    order = Window.partitionBy("topic", "generation", "sender").orderBy("offset")
-    passed = F.col("timestamp_ns") - F.lag("timestamp_ns").over(order)
-    own = messages(rows).withColumn("interval_ns", F.greatest(passed, F.lit(0)))
-    found = own.groupBy("topic", "sender").agg(
-        F.count("interval_ns").alias("intervals"), *percentiles("interval_ns", "interval_s", 1e9)
+    found = messages(rows).groupBy("topic", "sender").agg(
+        F.count("sender_interval_ns").alias("intervals"),
+        *percentiles("sender_interval_ns", "interval_s", 1e9),
+        *percentiles("delay_ns", "delay_s", 1e9),
     )
-    return found.where("intervals > 0").orderBy("topic", "sender")
-
-
-def delayed(rows: DataFrame) -> DataFrame:
-    """Messages with ``delay_ns``: from the publisher's stamp to the recorder's reading."""
-    from pyspark.sql import functions as F
-
-    return messages(rows).withColumn("delay_ns", F.col("received_ns") - F.col("timestamp_ns"))
+    return found.orderBy("topic", "sender")
 
 
 def delays(rows: DataFrame) -> DataFrame:
     """The delay from publishing to recording; ``negative`` counts those whose clocks contradict each other."""
     from pyspark.sql import functions as F
 
-    found = delayed(rows).groupBy("topic").agg(
+    found = rows.groupBy("topic").agg(
         F.count("delay_ns").alias("messages"),
         F.count_if(F.col("delay_ns") < 0).alias("negative"),
         *percentiles("delay_ns", "delay_s", 1e9),
@@ -79,17 +88,18 @@ def gaps(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
     from pyspark.sql.window import Window
 
-    order = Window.partitionBy("topic", "generation").orderBy("offset")
-    before, behind = (
-        order.rowsBetween(Window.unboundedPreceding, -1),
-        order.rowsBetween(1, Window.unboundedFollowing),
+    one = Window.partitionBy("topic", "generation")
+    before, behind = (  # behind counts from the end: frames that reach forward take a quadratic time
+        one.orderBy(order).rowsBetween(Window.unboundedPreceding, -1)
+        for order in (F.col("offset"), F.desc("offset"))
     )
+    rows = rows.select("topic", "generation", "offset", "span", "lost", "timestamp_ns", "received_ns", "size")
     touched = holes(rows).select("topic", "generation").distinct()
     concerned = rows.join(touched, ["topic", "generation"], "left_semi")
     found = concerned.withColumns(
         {
             "after_ns": F.last("timestamp_ns", ignorenulls=True).over(before),
-            "before_ns": F.first("timestamp_ns", ignorenulls=True).over(behind),
+            "before_ns": F.last("timestamp_ns", ignorenulls=True).over(behind),
         }
     )
     return holes(found).select(
@@ -105,15 +115,16 @@ def gaps(rows: DataFrame) -> DataFrame:
     )
 
 
-def distribution(values: DataFrame, column: str) -> DataFrame:
-    """How many values of a column lie in each step of a logarithmic scale: topic, step, messages.
+def distributions(rows: DataFrame, measures: Mapping[str, str]) -> DataFrame:
+    """How many values of each measure (name: column) lie in each step of a logarithmic scale.
 
-    A step begins at 10 ** (step / PER_DECADE); step -1 is everything below 1.
+    Columns measure, topic, step, messages. A step begins at 10 ** (step / PER_DECADE); -1 is all below 1.
     """
     from pyspark.sql import functions as F
 
-    step = F.floor(F.log10(F.col(column)) * PER_DECADE + 1e-9)
-    found = values.where(F.col(column).isNotNull()).groupBy(
-        "topic", F.when(F.col(column) >= 1, step).otherwise(F.lit(-1)).cast("int").alias("step")
-    )
-    return found.agg(F.count("*").alias("messages")).orderBy("topic", "step")
+    pairs = [F.struct(F.lit(name).alias("measure"), F.col(column).alias("value")) for name, column in measures.items()]
+    values = rows.select("topic", F.inline(F.array(*pairs))).where("value IS NOT NULL")
+    step = F.floor(F.log10("value") * PER_DECADE + 1e-9)
+    steps = F.when(F.col("value") >= 1, step).otherwise(F.lit(-1)).cast("int").alias("step")
+    found = values.groupBy("measure", "topic", steps).agg(F.count("*").alias("messages"))
+    return found.orderBy("measure", "topic", "step")

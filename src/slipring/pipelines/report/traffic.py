@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .rows import holes, messages, percentiles
+from .rows import messages, percentiles
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -87,23 +87,17 @@ def busiest(rows: DataFrame, count: int) -> DataFrame:
     return found.orderBy(F.desc("messages"), F.desc("bytes"), "minute_ns").limit(count)
 
 
-def rates(rows: DataFrame, width_ns: int) -> DataFrame:
+def rates(rows: DataFrame, gaps: DataFrame, width_ns: int) -> DataFrame:
     """Messages, bytes and losses of each topic in steps of ``width_ns``; a step without any has no row."""
     from pyspark.sql import functions as F
-
-    from .timing import gaps
 
     step = f"pmod({{0}}, {width_ns})"
     sent = messages(rows).groupBy(
         "topic", F.expr("timestamp_ns - " + step.format("timestamp_ns")).alias("time_ns")
     )
-    missed = gaps(rows).groupBy("topic", F.expr("at_ns - " + step.format("at_ns")).alias("time_ns"))
+    missed = gaps.groupBy("topic", F.expr("at_ns - " + step.format("at_ns")).alias("time_ns"))
     amounts = sent.agg(F.count("*").alias("messages"), F.sum("size").alias("bytes"), F.lit(0).alias("lost"))
     losses = missed.agg(F.lit(0).alias("messages"), F.lit(0).alias("bytes"), F.sum("lost").alias("lost"))
     together = amounts.unionByName(losses).groupBy("topic", "time_ns")
     found = together.agg(*(F.sum(name).alias(name) for name in ("messages", "bytes", "lost")))
     return found.orderBy("topic", "time_ns")
-
-
-def any_holes(rows: DataFrame) -> bool:
-    return not holes(rows).isEmpty()

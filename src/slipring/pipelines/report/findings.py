@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything a report says, computed once and as plain data: for the terminal, for JSON and for the page.
+
+Lists that could be as long as the recording are cut to their first rows; how many there are is told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .tables import Report
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Row = dict[str, Any]
+MOST_ROWS = 1000
+MOST_LANES = 24  # topics that are drawn
+STEPS = 240  # of a drawing over time
+MINUTES = 10
+_WIDTHS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
+
+
+@dataclass
+class Findings:
+    """The tables of a report as lists of rows. ``totals`` adds them up; ``cut`` tells what was left off."""
+
+    name: str
+    made_ns: int
+    totals: Row = field(default_factory=dict)
+    topics: list[Row] = field(default_factory=list)
+    senders: list[Row] = field(default_factory=list)
+    types: list[Row] = field(default_factory=list)
+    intervals: list[Row] = field(default_factory=list)
+    sender_intervals: list[Row] = field(default_factory=list)
+    delays: list[Row] = field(default_factory=list)
+    gaps: list[Row] = field(default_factory=list)
+    busiest: list[Row] = field(default_factory=list)
+    calls: list[Row] = field(default_factory=list)
+    call_errors: list[Row] = field(default_factory=list)
+    malformed_calls: list[Row] = field(default_factory=list)
+    rates: list[Row] = field(default_factory=list)
+    rate_step_s: float = 1.0
+    distributions: list[Row] = field(default_factory=list)
+    cut: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> Row:
+        return asdict(self)
+
+
+def find(report: Report, name: str) -> Findings:
+    """Compute all tables of a report."""
+    found = Findings(name, time.time_ns())
+    with report:
+        found.topics = _rows(report.topics())
+        tables: dict[str, DataFrame] = {
+            "senders": report.senders(),
+            "types": report.types(),
+            "intervals": report.intervals(),
+            "sender_intervals": report.sender_intervals(),
+            "delays": report.delays(),
+            "gaps": report.gaps(),
+            "busiest": report.busiest(MINUTES),
+            "calls": report.calls(),
+            "call_errors": report.call_errors(),
+            "malformed_calls": report.malformed_calls(),
+        }
+        for table, rows in tables.items():
+            setattr(found, table, _cut(table, rows, found.cut))
+        found.totals = _totals(found)
+        found.rate_step_s = step_s(found.totals["seconds"])
+        drawn = busiest_topics(found.topics)
+        drawings = {"rates": report.rates(found.rate_step_s), "distributions": report.distributions()}
+        for table, rows in drawings.items():
+            setattr(found, table, _rows(rows.where(rows.topic.isin(drawn))))
+    return found
+
+
+def _rows(table: DataFrame) -> list[Row]:
+    return [row.asDict() for row in table.collect()]
+
+
+def _cut(name: str, table: DataFrame, cut: dict[str, int]) -> list[Row]:
+    rows = _rows(table.limit(MOST_ROWS + 1))
+    if len(rows) > MOST_ROWS:
+        cut[name] = table.count() - MOST_ROWS
+    return rows[:MOST_ROWS]
+
+
+def _totals(found: Findings) -> Row:
+    sums = {name: sum(row[name] for row in found.topics) for name in ("messages", "bytes", "gaps", "lost")}
+    firsts = [row["first_ns"] for row in found.topics if row["first_ns"] is not None]
+    lasts = [row["last_ns"] for row in found.topics if row["last_ns"] is not None]
+    calls = {name: sum(row[name] for row in found.calls) for name in ("calls", "errors")}
+    first_ns, last_ns = (min(firsts), max(lasts)) if firsts else (None, None)
+    seconds = (last_ns - first_ns) / 1e9 if first_ns is not None and last_ns is not None else 0.0
+    together = {"topics": len(found.topics), "first_ns": first_ns, "last_ns": last_ns, "seconds": seconds}
+    return {**sums, **calls, **together}
+
+
+def step_s(seconds: float) -> float:
+    """The width of a step with which a recording of that length has at most STEPS of them."""
+    for width in _WIDTHS_S:
+        if seconds <= width * STEPS:
+            return float(width)
+    return float(-(-seconds // (86_400 * STEPS)) * 86_400)
+
+
+def busiest_topics(topics: list[Row]) -> list[str]:
+    """The names of the topics with most messages, in order of name."""
+    most = sorted(topics, key=lambda row: (-(row["messages"] + row["lost"]), row["topic"]))[:MOST_LANES]
+    return sorted(row["topic"] for row in most)
+
+
+def by_topic(rows: list[Row]) -> Mapping[str, list[Row]]:
+    """Rows grouped by their topic."""
+    grouped: dict[str, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row["topic"], []).append(row)
+    return grouped

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page's tables: topics, senders, types, calls, gaps, busiest minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from slipring.units import counted, duration, frequency, moment, number, size, speed
+
+from ..findings import Findings, Row
+from .markup import more, section, tag, words
+
+
+class Column(NamedTuple):
+    """A heading, what a row says under it (as markup), and whether it is a number."""
+
+    title: str
+    cell: Callable[[Row], str]
+    right: bool = True
+
+
+def text(title: str, name: str) -> Column:
+    return Column(title, lambda row: words(row[name]) or '<span class="none">none</span>', right=False)
+
+
+def figure(title: str, name: str, spell: Callable[[Any], str] = number) -> Column:
+    return Column(title, lambda row: "–" if row[name] is None else spell(row[name]))
+
+
+def bar(title: str, name: str, most: float) -> Column:
+    """A number with a bar behind it."""
+
+    def cell(row: Row) -> str:
+        share = 100 * row[name] / most if most else 0
+        return f'{number(row[name])}<i class="bar" style="width:{share:.1f}%"></i>'
+
+    return Column(title, cell)
+
+
+def table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+    """Scrolls sideways by itself where it is wider than the page."""
+    look = [("r" if column.right else None) for column in columns]
+    head = tag("tr", *(tag("th", c.title, class_=kind) for c, kind in zip(columns, look, strict=True)))
+    body = [
+        tag("tr", *(tag("td", c.cell(row), class_=kind) for c, kind in zip(columns, look, strict=True)))
+        for row in rows
+    ]
+    return tag("div", tag("table", tag("thead", head), tag("tbody", *body)), class_="wide")
+
+
+_SENT = (
+    figure("messages", "messages"),
+    figure("mean rate", "rate_hz", lambda hz: f"{frequency(hz)}/s"),
+    figure("data", "bytes", size),
+    figure("speed", "bytes_per_s", speed),
+    figure("size p50", "size_p50", size),
+    figure("max", "size_max", size),
+)
+
+
+def _share(row: Row) -> str:
+    if not row["lost"]:
+        return "0"
+    return f'<strong class="bad">{number(row["lost"])}</strong> ({100 * row["lost_share"]:.2g} %)'
+
+
+def topics(found: Findings) -> str:
+    silent = {row["topic"]: row for row in found.intervals}
+    columns = (
+        text("topic", "topic"),
+        *_SENT,
+        Column("longest silence", lambda row: _silence(silent.get(row["topic"]))),
+        figure("senders", "senders"),
+        figure("types", "types"),
+        figure("gaps", "gaps"),
+        Column("lost", _share),
+    )
+    again = [words(row["topic"]) for row in found.topics if row["generations"] > 1]
+    note = f"Made anew during the recording: {', '.join(again)}." if again else ""
+    return section("Topics", note, table(columns, found.topics))
+
+
+def _silence(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    return f'<span title="from {moment(row["silent_from_ns"])}">{duration(row["interval_s_max"])}</span>'
+
+
+def senders(found: Findings) -> str:
+    timing = {(row["topic"], row["sender"]): row for row in found.sender_intervals}
+    none: Row = {}
+
+    def of(title: str, name: str) -> Column:
+        return Column(
+            title, lambda row: duration(timing.get((row["topic"], row["sender"]), none).get(name))
+        )
+
+    columns = (
+        *(text("topic", "topic"), text("sender", "sender"), *_SENT),
+        *(of("interval p50", "interval_s_p50"), of("p99", "interval_s_p99")),
+        *(of("delay p50", "delay_s_p50"), of("p99", "delay_s_p99")),
+    )
+    by_type = table((text("topic", "topic"), text("type", "type"), *_SENT), found.types)
+    summary = tag("summary", f"{counted(len(found.senders), 'sender')} and {counted(len(found.types), 'type')}")
+    content = (
+        *(table(columns, found.senders), more(found.cut.get("senders", 0), "senders")),
+        *(by_type, more(found.cut.get("types", 0), "types")),
+    )
+    return tag("section", tag("details", summary, *content))
+
+
+def _outcomes(row: Row) -> str:
+    parts = "".join(
+        f'<i class="{name}" style="width:{100 * row[name] / row["calls"]:.2f}%" title="{number(row[name])} {name}"></i>'
+        for name in ("answered", "errors", "cancelled", "open")
+        if row[name]
+    )
+    return f'<span class="outcomes">{parts}</span>'
+
+
+def _red(name: str) -> Column:
+    def cell(row: Row) -> str:
+        return f'<strong class="bad">{number(row[name])}</strong>' if row[name] else "0"
+
+    return Column(name, cell)
+
+
+def calls(found: Findings) -> str:
+    if not found.calls and not found.malformed_calls:
+        return ""
+    columns = (
+        *(text("service", "service"), text("method", "method"), figure("calls", "calls")),
+        Column("outcome", _outcomes, right=False),
+        *(_red("errors"), figure("given up", "cancelled"), figure("no answer", "open")),
+        *(figure(name, f"seconds_{name}", duration) for name in ("p50", "p90", "p99", "max")),
+    )
+    failures = (
+        *(text("service", "service"), text("method", "method"), text("reason", "reason")),
+        *(text("error", "error"), figure("calls", "calls"), figure("last", "last_ns", moment)),
+    )
+    odd = sum(row["count"] for row in found.malformed_calls)
+    note = f" {counted(odd, 'message')} on topics named like those of calls were none." if odd else ""
+    errors = table(failures, found.call_errors) if found.call_errors else ""
+    explanation = "From the call's stamp to that of its answer, as the client and the server sent them." + note
+    return section("Calls", explanation, table(columns, found.calls), errors)
+
+
+def gaps(found: Findings) -> str:
+    if not found.gaps:
+        return section("Gaps", "None: every sequence between the first and the last of each topic is there.")
+
+    def between(row: Row) -> str:
+        if row["after_ns"] is None or row["before_ns"] is None:
+            return "–"
+        return duration(max(row["before_ns"] - row["after_ns"], 0) / 1e9)
+
+    columns = (
+        Column("when", lambda row: moment(row["at_ns"]), right=False),
+        text("topic", "topic"),
+        figure("first sequence", "offset"),
+        *(_red("lost"), figure("abandoned", "abandoned")),
+        Column("time without", between),
+    )
+    left_off = more(found.cut.get("gaps", 0), "gaps")
+    explanation = (
+        "Sequences that brought no message. Lost: overwritten before the recorder came. "
+        "Abandoned: its writer died or gave up, so nothing is missing."
+    )
+    return section("Gaps", explanation, table(columns, found.gaps[:100]), more(len(found.gaps) - 100, "gaps") if len(found.gaps) > 100 else left_off)
+
+
+def busiest(found: Findings) -> str:
+    most = max((row["messages"] for row in found.busiest), default=0)
+    columns = (
+        Column("minute", lambda row: moment(row["minute_ns"])[:16], right=False),
+        bar("messages", "messages", most),
+        figure("data", "bytes", size),
+        text("most of them on", "topic"),
+        figure("there", "topic_messages"),
+    )
+    return section("Busiest minutes", "", table(columns, found.busiest))

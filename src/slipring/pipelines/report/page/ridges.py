@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distributions: a row for each topic, all on one logarithmic scale; lines mark p50 and p99."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from slipring.units import duration, size
+
+from ..findings import Findings, Row, busiest_topics, by_topic
+from ..timing import PER_DECADE
+from .markup import drawing, section, tag, words
+
+_HEIGHT = 100.0
+
+
+class Measure(NamedTuple):
+    """What is distributed: its name in the findings, its columns there, and how it is told."""
+
+    name: str
+    column: str
+    unit: float  # of the steps, in the unit of the column
+    title: str
+    explanation: str
+    spell: Callable[[float], str]
+
+
+MEASURES = (
+    Measure("size", "size", 1.0, "Sizes", "Bytes of a message's body.", size),
+    Measure(
+        "interval",
+        "interval_s",
+        1e9,
+        "Time between messages",
+        "Between the stamps of a topic's messages; what lies around a gap does not count.",
+        duration,
+    ),
+    Measure(
+        "delay",
+        "delay_s",
+        1e9,
+        "From publishing to recording",
+        "Until the recorder read it: the recorder's batches are in it, a subscriber sees a message much sooner.",
+        duration,
+    ),
+)
+
+
+class Scale(NamedTuple):
+    """Whole decades, as steps."""
+
+    low: int
+    high: int
+
+    @classmethod
+    def around(cls, rows: list[Row]) -> Scale:
+        steps = [max(row["step"], 0) for row in rows]
+        low = math.floor(min(steps) / PER_DECADE) * PER_DECADE
+        return cls(low, max(math.floor(max(steps) / PER_DECADE) * PER_DECADE, low) + PER_DECADE)
+
+    def place(self, value: float) -> float:
+        """Where a value lies, in steps from the left end."""
+        step = PER_DECADE * math.log10(max(value, 1e-9))
+        return min(max(step - self.low, 0.0), float(self.high - self.low))
+
+
+def _bars(rows: list[Row], scale: Scale) -> str:
+    most = max(row["messages"] for row in rows)
+    bars = []
+    for row in rows:
+        height = max(3.0, (_HEIGHT - 4) * row["messages"] / most)
+        bars.append(
+            tag(
+                "rect",
+                tag("title", f"{row['messages']:,} messages"),
+                x=max(row["step"] - scale.low, 0) + 0.06,
+                y=_HEIGHT - height,
+                width=0.88,
+                height=height,
+            )
+        )
+    return "".join(bars)
+
+
+def _row(topic: str, at: int, rows: list[Row], figures: Row, measure: Measure, scale: Scale) -> str:
+    middle, high = (figures[f"{measure.column}_{name}"] or 0.0 for name in ("p50", "p99"))
+    marks = [
+        tag("line", x1=place, x2=place, y1=0, y2=_HEIGHT, class_=name)
+        for name, place in (
+            ("p50", scale.place(middle * measure.unit)),
+            ("p99", scale.place(high * measure.unit)),
+        )
+    ]
+    plot = drawing(scale.high - scale.low, _HEIGHT, f"{words(topic)}: {measure.title}", _bars(rows, scale), *marks)
+    figure = tag("span", measure.spell(middle)), tag("small", measure.spell(high))
+    return tag(
+        "div",
+        tag("div", tag("b", words(topic)), class_="name"),
+        tag("div", plot, class_="plot"),
+        tag("div", *figure, class_="figure"),
+        class_=f"lane c{at % 8}",
+    )
+
+
+def _ticks(scale: Scale, measure: Measure) -> str:
+    marks = []
+    decades = range(scale.low // PER_DECADE, scale.high // PER_DECADE + 1)
+    every = math.ceil(len(decades) / 5)
+    for decade in decades[::every]:
+        share = 100 * (decade * PER_DECADE - scale.low) / (scale.high - scale.low)
+        if share <= 92:
+            marks.append(tag("i", measure.spell(10.0**decade / measure.unit), style=f"left:{share:.2f}%"))
+    head = tag("div", tag("span", "p50"), tag("small", "p99"), class_="figure")
+    return tag("div", tag("div", class_="name"), tag("div", *marks, class_="axis"), head, class_="lane ticks")
+
+
+def _panel(measure: Measure, rows: list[Row], figures: Mapping[str, Row], order: Mapping[str, int]) -> str:
+    if not rows:
+        return section(measure.title, "Nothing to measure: it takes a message or two of a topic.")
+    scale = Scale.around(rows)
+    lanes = [
+        _row(topic, order[topic], steps, figures[topic], measure, scale)
+        for topic, steps in by_topic(rows).items()
+        if topic in figures
+    ]
+    return section(measure.title, measure.explanation, tag("div", *lanes, _ticks(scale, measure), class_="lanes ridges"))
+
+
+def draw(found: Findings) -> str:
+    """The three panels."""
+    drawn = busiest_topics(found.topics)
+    order = {topic: at for at, topic in enumerate(drawn)}
+    tables = {"size": found.topics, "interval": found.intervals, "delay": found.delays}
+    panels = []
+    for measure in MEASURES:
+        rows = [row for row in found.distributions if row["measure"] == measure.name]
+        figures = {row["topic"]: row for row in tables[measure.name]}
+        panels.append(_panel(measure, rows, figures, order))
+    return tag("div", *panels, class_="panels")
