@@ -230,6 +230,9 @@ int slipring_subscriber_recv(slipring_subscriber *sub, void *buffer, size_t buff
 /* The next message in place, unchanging until released. Never waits. */
 int slipring_subscriber_hold(slipring_subscriber *sub, slipring_message *out);
 int slipring_subscriber_release(slipring_subscriber *sub, uint64_t seq);
+/* For what reads ahead for another (bridges): what was read from seq on stays in the ring as if it had not been, until the
+ * next call, with the same or a higher seq. Begin with the position, also after a seek. A reliable subscriber's without a cursor. */
+int slipring_subscriber_keep(slipring_subscriber *sub, uint64_t seq);
 
 int slipring_subscriber_seek(slipring_subscriber *sub, int start, uint64_t start_seq);
 int slipring_subscriber_commit(slipring_subscriber *sub, uint64_t position); /* cursor only */

@@ -2,6 +2,9 @@
  *
  * Reading in place. The reader publishes the lowest sequence it needs, fences, and looks at oldest: if it is not past
  * that sequence, every reclaimer from now on sees the hold before it lets memory be reused (reclaim.c).
+ *
+ * A reliable reader holds everything from its position on. One that reads for somebody else, who may be slower, keeps what
+ * that one has not passed yet.
  */
 #include "fault.h"
 #include "points.h"
@@ -10,6 +13,7 @@
 
 uint64_t slr_hold_lowest(const slipring_subscriber *sub) {
     uint64_t lowest = sub->safe && sub->cursor < 0 ? sub->position : SLR_NO_HOLD;
+    if (sub->keeps && sub->kept < lowest) lowest = sub->kept;
     for (int i = 0; i < sub->held_count; i++)
         if (sub->held[i] < lowest) lowest = sub->held[i];
     return lowest;
@@ -56,6 +60,23 @@ int slipring_subscriber_release(slipring_subscriber *sub, uint64_t seq) {
     sub->held[i] = sub->held[--sub->held_count];
     slr_hold_publish(sub);
     SLR_POINT("hold.released");
+    slr_wake_sleepers(&sub->s->readers->space);
+    return SLIPRING_OK;
+}
+
+/* The hold that is published already covers everything from its lowest on, so no handshake is needed: it only moves up. */
+int slipring_subscriber_keep(slipring_subscriber *sub, uint64_t seq) {
+    int code = slr_read_check(sub);
+    if (code) return code;
+    if (!sub->safe || sub->cursor >= 0)
+        return slr_fault(SLIPRING_BAD_ARGUMENT, "lossy", "only a reliable subscriber without a cursor keeps what it has read");
+    uint64_t lowest = sub->keeps && sub->kept < sub->position ? sub->kept : sub->position;
+    if (seq < lowest || seq > sub->position)
+        return slr_fault(SLIPRING_BAD_ARGUMENT, "seq", "seq=%llu is not among what is kept: %llu to %llu",
+                         (unsigned long long)seq, (unsigned long long)lowest, (unsigned long long)sub->position);
+    sub->keeps = true;
+    sub->kept = seq;
+    slr_hold_publish(sub);
     slr_wake_sleepers(&sub->s->readers->space);
     return SLIPRING_OK;
 }

@@ -33,6 +33,9 @@ struct slipring_subscriber {
     uint64_t held[SLR_MAX_VIEWS]; /* sequences of open views */
     int held_count;
 
+    bool keeps; /* what was read from `kept` on is held as if it had not been (reliable, without a cursor) */
+    uint64_t kept;
+
     uint64_t progress_messages, progress_bytes; /* since publishers were last considered */
     int64_t slice_ns; /* of a wait under way; 0: none is */
     struct slr_filter *filter;

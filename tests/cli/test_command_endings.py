@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,29 @@ def test_a_signal_ends_a_waiting_sub_quietly_and_frees_its_entry(cli, bus, reads
     subscriber.send_signal(signum)
     assert cli.finish(subscriber) == (b"", "", -signum)
     assert bus.stats("t")["readers"] == []
+
+
+INTERRUPTING = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["slipring", "slipring._native", "slipring.cli", "click", "slipring.cli.app", "slipring.cli.ls"]
+)
+def test_ctrl_c_during_the_imports_of_the_command_ends_it_quietly(tmp_path, bus_root, module):
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
+    command = [str(Path(sys.executable).with_name("slipring")), "--root", str(bus_root), "ls"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "INTERRUPT_AT": module}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=WATCHDOG_S)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", -signal.SIGINT)
 
 
 def test_ctrl_c_ends_sub_before_its_topic_exists(cli):

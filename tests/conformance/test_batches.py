@@ -154,7 +154,7 @@ def test_batches_may_be_dropped_in_other_threads(pair, background):
     assert sum(call.result() for call in dropping) == 400 * 50
 
 
-@pytest.mark.needs("ring")
+@pytest.mark.needs("ring", "lapping")
 def test_batches_of_a_lapped_filtering_reader_balance(bus, pair):
     pub, _ = pair
     sub = bus.subscriber("t", ignore_types=["skip"])

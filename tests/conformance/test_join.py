@@ -31,7 +31,7 @@ def test_a_member_makes_its_topic_reliable(bus):
     assert bus.stats("chat")["delivery"] == "reliable"
 
 
-@pytest.mark.needs("ring")
+@pytest.mark.needs("lapping")
 def test_a_member_joins_a_lossy_topic_as_it_is(bus):
     bus.create("chat", delivery="lossy", **SMALL)
     ann, bob = bus.join("chat", sender="ann"), bus.join("chat", sender="bob")

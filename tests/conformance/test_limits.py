@@ -71,6 +71,7 @@ def test_a_lossy_reader_over_the_limit_still_receives_everything(bus, background
     assert [waiting.result().body for waiting in waits] == [b"last"] * 6
 
 
+@pytest.mark.needs("lapping")
 def test_a_lossy_reader_without_an_entry_keeps_an_exact_account(bus):
     pub = bus.publisher("t", max_readers=1, **SMALL)
     first, extra = bus.subscriber("t"), bus.subscriber("t", ignore_types=["skip"])
@@ -83,6 +84,7 @@ def test_a_lossy_reader_without_an_entry_keeps_an_exact_account(bus):
     assert first.recv(timeout=0) is not None
 
 
+@pytest.mark.needs("in place")
 def test_a_lossy_reader_without_an_entry_can_do_all_but_view(bus):
     pub = bus.publisher("t", max_readers=1, **SMALL)
     first, extra = bus.subscriber("t"), bus.subscriber("t")

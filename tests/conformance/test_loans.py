@@ -7,8 +7,6 @@ import pytest
 
 import slipring
 
-pytestmark = pytest.mark.needs("in place")
-
 SMALL = {"capacity": 4096, "slots": 16}
 
 
@@ -54,6 +52,7 @@ def test_an_aborted_loan_is_invisible_and_the_error_goes_on(pair, error):
     assert (sub.received, sub.lost) == (1, 0)
 
 
+@pytest.mark.needs("in place")
 def test_messages_behind_an_open_loan_wait_for_it_and_keep_their_order(pair):
     pub, sub = pair
     with pub.loan(5) as view:
@@ -63,6 +62,7 @@ def test_messages_behind_an_open_loan_wait_for_it_and_keep_their_order(pair):
     assert [(m.seq, m.body) for m in sub.recv_many(9)] == [(0, b"first"), (1, b"second")]
 
 
+@pytest.mark.needs("in place")
 def test_several_loans_may_be_open_and_end_in_any_order(pair):
     pub, sub = pair
     loans = [pub.loan(1) for _ in range(5)]
@@ -79,6 +79,7 @@ def test_several_loans_may_be_open_and_end_in_any_order(pair):
     assert (sub.received, sub.lost, sub.position) == (4, 0, 5)
 
 
+@pytest.mark.needs("in place")
 def test_a_waiter_behind_an_aborted_loan_is_woken_by_what_follows(pair, background):
     pub, sub = pair
     loan = pub.loan(8)
@@ -139,6 +140,7 @@ def test_a_loan_of_a_wrong_size_is_refused_and_the_topic_goes_on(pair, size, err
     assert sub.recv(timeout=0).body == b"next"
 
 
+@pytest.mark.needs("in place")
 def test_open_loans_fill_the_ring_up_to_a_typed_error(pair):
     pub, sub = pair
     loans = []

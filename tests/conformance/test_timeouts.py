@@ -61,6 +61,7 @@ def full(bus):
     return pub, sub
 
 
+@pytest.mark.needs("no round trips")
 @pytest.mark.parametrize("receive", RECEIVES.values(), ids=RECEIVES)
 def test_a_time_out_of_zero_never_waits_to_receive(sub, receive):
     receive(sub, 0)
@@ -70,6 +71,7 @@ def test_a_time_out_of_zero_never_waits_to_receive(sub, receive):
     assert sleeps() == before
 
 
+@pytest.mark.needs("no round trips")
 @pytest.mark.parametrize("send", SENDS.values(), ids=SENDS)
 def test_a_time_out_of_zero_never_waits_to_send(full, send):
     pub, _ = full

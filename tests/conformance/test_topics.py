@@ -50,6 +50,7 @@ def test_statistics_count_what_was_published(bus):
     assert stats["publishers"] == []
 
 
+@pytest.mark.needs("reader statistics")
 def test_statistics_show_each_reader(bus):
     pub = bus.publisher("t", delivery="reliable", **SMALL)
     reliable, tap = bus.subscriber("t"), bus.subscriber("t", lossy=True)

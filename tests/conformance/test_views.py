@@ -5,8 +5,6 @@ import pytest
 
 import slipring
 
-pytestmark = pytest.mark.needs("in place")
-
 SMALL = {"capacity": 4096, "slots": 16}
 
 
@@ -62,6 +60,7 @@ def test_a_view_cannot_be_written(pair):
         assert bytes(message.body) == b"in place"
 
 
+@pytest.mark.needs("in place")
 @pytest.mark.parametrize("size", [1, 100, 1000, 4088])
 def test_a_held_message_does_not_change_while_the_publisher_laps(pair, size):
     pub, sub = pair
@@ -74,6 +73,7 @@ def test_a_held_message_does_not_change_while_the_publisher_laps(pair, size):
     assert pub.send(b"goes on") > 0
 
 
+@pytest.mark.needs("in place")
 def test_only_a_held_message_refuses_a_lossy_publisher_and_only_while_it_is_held(pair):
     pub, sub = pair
     pub.send(b"held")
@@ -82,6 +82,7 @@ def test_only_a_held_message_refuses_a_lossy_publisher_and_only_while_it_is_held
     assert pub.send_many([b"x"] * 100, timeout=0) == 114
 
 
+@pytest.mark.needs("in place")
 def test_other_readers_go_on_while_a_message_is_held(bus, pair):
     pub, sub = pair
     other = bus.subscriber("t")
@@ -96,6 +97,7 @@ def test_other_readers_go_on_while_a_message_is_held(bus, pair):
         assert len(got) > sent // 2, "refused sends took the others' messages away"
 
 
+@pytest.mark.needs("in place")
 def test_a_publisher_may_wait_for_the_end_of_a_hold(pair, background):
     pub, sub = pair
     pub.send(b"held")
@@ -129,6 +131,7 @@ def test_a_view_is_released_when_the_block_fails(pair):
     pub.send_many([b"x"] * 100, timeout=0)
 
 
+@pytest.mark.needs("in place")
 def test_each_subscriber_holds_its_own_message(bus, pair):
     pub, first = pair
     second = bus.subscriber("t")

@@ -9,9 +9,18 @@ from typing import TypeVar
 from slipring.errors import BadArgument
 
 from .settings import timeout_s
-from .waits import Waitable
+from .waits import Waitable, Waits
 
 Item = TypeVar("Item", bound=Waitable)
+
+
+def _waits_of(kinds: set[Waits]) -> Waits:
+    """The one that can wait for all of them."""
+    for kind in kinds:
+        if kinds <= kind.with_others():
+            return kind
+    text = "subscribers of a stepped bus and of another one cannot be waited for in one call"
+    raise BadArgument(text, argument="subscribers")
 
 
 def wait(subscribers: Iterable[Item], timeout: float | None = None) -> list[Item]:
@@ -24,10 +33,7 @@ def wait(subscribers: Iterable[Item], timeout: float | None = None) -> list[Item
             raise TypeError(f"subscribers must hold Subscriber or Member, not {type(item).__name__}")
     seconds = timeout_s(timeout)
     sources = tuple(item._waited() for item in waited)
-    waits = sources[0]._waits
-    if any(source._waits is not waits for source in sources):
-        text = "subscribers of different kinds of bus cannot be waited for in one call"
-        raise BadArgument(text, argument="subscribers")
+    waits = _waits_of({source._waits for source in sources})
     deadline = None if seconds is None else waits.monotonic() + seconds
     while True:
         ready = [item for item in waited if item._ready()]

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from .native import _native
 
-_SPIN_US = 20.0
+SPIN_US = 20.0
 
 
 class Waits(Protocol):
@@ -16,6 +16,10 @@ class Waits(Protocol):
 
     def monotonic(self) -> float:
         """The clock of time-outs, in seconds."""
+        ...
+
+    def with_others(self) -> frozenset[Waits]:
+        """Whose subscribers it can wait for in one call: its own, and those of some other kinds."""
         ...
 
     def sleep(self, subscribers: tuple[Any, ...], timeout: float | None) -> None:
@@ -45,8 +49,11 @@ class _SharedMemory:
 
     monotonic = staticmethod(time.monotonic)
 
+    def with_others(self) -> frozenset[Waits]:
+        return frozenset((self,))
+
     def sleep(self, subscribers: tuple[Any, ...], timeout: float | None) -> None:
-        _native.wait(subscribers, None, 0, timeout, _SPIN_US)
+        _native.wait(subscribers, None, 0, timeout, SPIN_US)
 
 
 SHARED_MEMORY: Waits = _SharedMemory()

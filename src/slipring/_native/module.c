@@ -9,6 +9,7 @@ PyTypeObject *add_type(PyObject *module, PyType_Spec *spec) {
 
 static PyMethodDef functions[] = {{"set_error_factory", set_error_factory, METH_O, NULL},
                                   {"wait", native_wait, METH_VARARGS, NULL},
+                                  {"keep", native_keep, METH_VARARGS, NULL},
                                   {"topic_create", topic_create, METH_VARARGS, NULL},
                                   {"topic_remove", topic_remove, METH_VARARGS, NULL},
                                   {"topic_stats", topic_stats, METH_VARARGS, NULL},

@@ -190,6 +190,7 @@ PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t narg
 PyObject *subscriber_recv_batch(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 PyObject *native_wait(PyObject *module, PyObject *args);
+PyObject *native_keep(PyObject *module, PyObject *args);
 PyObject *topic_create(PyObject *module, PyObject *args);
 PyObject *topic_remove(PyObject *module, PyObject *args);
 PyObject *topic_stats(PyObject *module, PyObject *args);

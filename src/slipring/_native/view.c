@@ -30,6 +30,19 @@ PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t narg
     return (PyObject *)view;
 }
 
+/* keep(subscriber, seq): what it has read from seq on stays in the ring. */
+PyObject *native_keep(PyObject *module, PyObject *args) {
+    Subscriber *self;
+    unsigned long long seq;
+    int code = SLIPRING_OK;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!K:keep", subscriber_type, &self, &seq) || !subscriber_enter(self)) return NULL;
+    if (self->sub) code = slipring_subscriber_keep(self->sub, seq);
+    subscriber_leave(self);
+    if (code) return raise_code(code);
+    Py_RETURN_NONE;
+}
+
 static void release_hold(PyObject *owner, uint64_t seq) {
     Subscriber *self = (Subscriber *)owner;
     handle_lock(&self->handle);

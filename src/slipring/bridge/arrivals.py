@@ -76,6 +76,16 @@ class Arrivals:
         if not parcels:
             self._queue.append(_Arrival(None, self.arrived))
 
+    def drop(self) -> None:
+        """What was not read of a topic that is gone is not read any more."""
+        self._queue.clear()
+        self._messages = 0
+
+    @property
+    def consumed(self) -> int:
+        """Everything below was read, or passed over with nothing to read before it."""
+        return self.read.position if self._messages else self.arrived.position
+
     def _conflate_away(self) -> None:
         self.conflated += self._messages
         self._messages = 0

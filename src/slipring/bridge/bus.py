@@ -177,8 +177,9 @@ class RemoteBus(Bus):
         if self._closed:
             return
         self._closed = True
-        for handle in list(self._remote_handles):
-            handle.close()
+        handles = list(self._remote_handles)
+        for handle in sorted(handles, key=lambda handle: isinstance(handle, RemoteSubscriber)):
+            handle.close()  # publishers first: what a leaving reader makes room for is not sent any more
         self._end()
 
     def __repr__(self) -> str:

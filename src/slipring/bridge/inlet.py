@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,10 +34,10 @@ class Inlet:
     def is_waiting(self) -> bool:
         return self._pending is not None
 
-    def offer(self, request: int, parcels: list[wire.Parcel], patience_s: float, now: float) -> None:
+    def offer(self, request: int, parcels: list[wire.Parcel], patience_s: float) -> None:
         """Take a publication on; one that the client gave up is forgotten."""
         patience_s = patience_s if patience_s >= 0 else 0.0  # NaN as well
-        self._pending = _Publication(request, parcels, now + patience_s)
+        self._pending = _Publication(request, parcels, time.monotonic() + patience_s)
 
     def advance(self, now: float) -> wire.Frames | None:
         """Publish what there is room for; the answer, when there is one."""

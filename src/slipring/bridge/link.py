@@ -72,6 +72,7 @@ class Link:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._outbox: deque[wire.Frames] = deque()
+        self._acks: dict[int, wire.Frames] = {}
         self._calls: dict[int, Call] = {}
         self._settled = threading.Event()  # connected for the first time, or never will be
         self._fatal: Exception | None = None
@@ -163,6 +164,16 @@ class Link:
         self._ring()
         return True
 
+    def acknowledge(self, handle: int, frames: wire.Frames) -> None:
+        """Post how far a subscriber has consumed; only its last word is sent, before anything else."""
+        with self._lock:
+            if not self.connected:
+                return
+            is_first = not self._acks
+            self._acks[handle] = frames
+        if is_first:
+            self._ring()
+
     def close(self) -> None:
         if os.getpid() != self._pid or self._closing:
             return
@@ -243,6 +254,7 @@ class Link:
             with self._lock:
                 self.connected = False
                 self._outbox.clear()
+                self._acks.clear()
             connection.close(200 if self._closing else 0)
             for handle in list(self.handles.values()):
                 handle.on_break()
@@ -276,6 +288,9 @@ class Link:
         if self.connected and time.monotonic() >= self._next_beat:
             self._next_beat = time.monotonic() + self._beat_s
             self.post(wire.plain(wire.PING, 0))
+        with self._lock:
+            self._outbox.extendleft(self._acks.values())
+            self._acks.clear()
         while self._outbox and connection.send(self._outbox[0]):
             self._outbox.popleft()
 

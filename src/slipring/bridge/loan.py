@@ -33,6 +33,7 @@ class Loan:
         if self._used:
             raise RuntimeError("a loan is used once: ask for another")
         self._publisher._check()
+        self._publisher.check_size(self._size)
         self._used = True
         self._memory = bytearray(self._size)
         self._view = memoryview(self._memory)
@@ -65,12 +66,15 @@ class View:
         self._body: memoryview | None = None
 
     def __enter__(self) -> Message | None:
-        message = self._subscriber.recv(self._timeout)
+        message = self._subscriber.recv_held(self._timeout)
         if message is None:
             return None
+        self._seq = message.seq
         self._body = memoryview(message.body)
         return Message(self._body, message.sender, message.type, message.seq, message.time_ns, message.topic)
 
     def __exit__(self, *exc: object) -> None:
         if self._body is not None:
             self._body.release()
+            self._body = None
+            self._subscriber.release(self._seq)

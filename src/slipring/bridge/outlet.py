@@ -4,13 +4,18 @@
 What was sent and not yet consumed is kept, and never exceeds the window: that is the flow control (a client
 that does not read stops its own stream, and with it the publishers of a reliable topic, not the server's
 memory), and it is what a client that lost its connection gets again.
+
+On a reliable topic what was sent and not yet consumed also stays in the ring: publishers wait for the program
+that reads, wherever it runs, not for the network's buffers.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from slipring._bus.native import _native
 from slipring.errors import SlipringError
 
 from . import wire
@@ -39,8 +44,12 @@ class _Sent(NamedTuple):
 
 
 class Outlet:
-    def __init__(self, number: int, subscriber: Subscriber, window: Window, conflate: bool) -> None:
+    def __init__(
+        self, number: int, subscriber: Subscriber, window: Window, conflate: bool, cursor: bool
+    ) -> None:
         self.number, self.subscriber, self.window, self.conflate = number, subscriber, window, conflate
+        self._may_keep = not conflate and not cursor  # a cursor keeps by itself, and until it is committed
+        self._kept: int | None = None
         self.epoch = 0
         self.announced = subscriber.attached
         self._sent: deque[_Sent] = deque()
@@ -54,6 +63,14 @@ class Outlet:
         except SlipringError:
             return True
 
+    def has_failed(self) -> bool:
+        """Whether reading, with or without room, would only give an error."""
+        try:
+            self.subscriber._ready()
+        except SlipringError:
+            return True
+        return False
+
     @property
     def has_room(self) -> bool:
         if not self._sent:
@@ -65,6 +82,8 @@ class Outlet:
         """The next batch, if there is something to tell and room for it; `whatever`: room or not."""
         if not (self.has_room or whatever):
             return None
+        if self._may_keep and self._kept is None and self.subscriber._ready():
+            self._begin_to_keep()
         parcels: list[wire.Parcel] = []
         size = 0
         limit = 1 if self.conflate else min(BATCH_MESSAGES, self.window.messages)
@@ -91,12 +110,25 @@ class Outlet:
         self._told = place[0]
         return frames
 
+    def _begin_to_keep(self) -> None:
+        position, reliable = self.subscriber._counts()[3], self.subscriber._counts()[6]
+        self._may_keep = reliable
+        if reliable:
+            _native.keep(self.subscriber, position)
+            self._kept = position
+
     def acknowledge(self, epoch: int, position: int) -> None:
         """The client has consumed everything below position."""
-        while epoch == self.epoch and self._sent and self._sent[0].end <= position:
+        if epoch != self.epoch:
+            return
+        while self._sent and self._sent[0].end <= position:
             done = self._sent.popleft()
             self._messages -= done.messages
             self._bytes -= done.bytes
+        if self._kept is not None and self._kept < position <= self._told:
+            self._kept = position
+            with contextlib.suppress(SlipringError):  # a removed topic: told by the next read
+                _native.keep(self.subscriber, position)
 
     def resume(self, position: int) -> list[wire.Frames] | None:
         """What the client has not got, having got everything below position; None: that is not known here."""
@@ -110,6 +142,8 @@ class Outlet:
         self._sent.clear()
         self._messages = self._bytes = 0
         self._told = self.subscriber.position
+        if self._kept is not None:
+            self._begin_to_keep()
 
     def close(self) -> None:
         self.subscriber.close()

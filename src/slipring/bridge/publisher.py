@@ -142,9 +142,7 @@ class RemotePublisher(Handle):
         copies = [_body(body) for body in bodies]
         self._check()
         _text("type", type)
-        largest = max(map(len, copies), default=0)
-        if largest > self._link.welcome["max_message"]:
-            self._refuse(largest)
+        self.check_size(max(map(len, copies), default=0))
         patience_s = self._patience(timeout)
         deadline = time.monotonic() + patience_s
         last = None
@@ -171,16 +169,16 @@ class RemotePublisher(Handle):
         seconds = timeout_s(timeout)
         return math.inf if seconds is None else seconds
 
-    def _refuse(self, size: int) -> None:
+    def check_size(self, size: int) -> None:
+        """Of a body, or of all that is published at once."""
         limit = self._link.welcome["max_message"]
-        text = f"a body of {size} bytes is more than the bridge's max_message of {limit}"
-        raise TooLarge(text, argument="max_message")
+        if size > limit:
+            text = f"a body of {size} bytes is more than the bridge's max_message of {limit}"
+            raise TooLarge(text, argument="max_message")
 
     def _publish(self, parcels: list[wire.Parcel], patience_s: float) -> int:
         self._check()
-        size = sum(len(parcel.body) for parcel in parcels)
-        if size > self._link.welcome["max_message"]:
-            self._refuse(size)
+        self.check_size(sum(len(parcel.body) for parcel in parcels))
         number = self._link.number()
         frames = wire.with_parcels(wire.PUBLISH, number, self.handle, patience_s, parcels=parcels)
         self._number = max(self._number, parcels[-1].number)  # a number is used once, whatever becomes of it

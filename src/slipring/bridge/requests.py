@@ -74,7 +74,9 @@ def create(session: Session, content: Content) -> None:
 
 
 def remove(session: Session, content: Content) -> None:
-    session.bus.remove(_of(content, "topic", str), missing_ok=_of(content, "missing_ok", bool))
+    topic = _of(content, "topic", str)
+    session.bus.remove(topic, missing_ok=_of(content, "missing_ok", bool))
+    session.tell_gone(topic)
 
 
 def drop_cursor(session: Session, content: Content) -> None:
@@ -152,7 +154,9 @@ def subscribe(session: Session, content: Content) -> Content:
     messages, size = (_of(content, name, int) for name in ("messages", "bytes"))
     limit = session.window
     window = Window(max(1, min(messages, limit.messages)), max(1, min(size, limit.bytes)))
-    outlet = Outlet(number, subscriber, window, _of(content, "conflate", bool))
+    outlet = Outlet(
+        number, subscriber, window, _of(content, "conflate", bool), content.get("cursor") is not None
+    )
     session.add_outlet(outlet)
     return _facts(session, outlet, before)
 

@@ -205,6 +205,7 @@ class Server:
         for session in list(self._sessions.values()):
             if session.connected:
                 self.send(session, wire.plain(wire.PING, 0))
+                self._tell_failures(session)
             silent = now - session.heard > self.heartbeat_s * _MISSED_HEARTBEATS
             if session.connected and not silent:
                 session.gone_since = now
@@ -276,6 +277,16 @@ class Server:
         if outlet.has_room:
             self._watch.watch(outlet)
         return False
+
+    def tell_gone(self, topic: str) -> None:
+        for session in self._sessions.values():
+            self._tell_failures(session, topic)
+
+    def _tell_failures(self, session: Session, topic: str | None = None) -> None:
+        """To those whose window is full, too."""
+        for outlet in list(session.outlets.values()):
+            if topic in (None, outlet.subscriber.topic) and outlet.has_failed():
+                self.pump(session, outlet, whatever=True)
 
     def _attached(self, outlet: Outlet) -> wire.Frames:
         facts = self.bus.stats(outlet.subscriber.topic)

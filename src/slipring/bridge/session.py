@@ -91,7 +91,7 @@ class Session:
             error = BadArgument(f"there is no publisher {number}", argument="handle")
             self.send(wire.with_json(wire.REPLY, request, content=refusals.to_json(error)))
             return
-        inlet.offer(request, parcels, patience_s, now)
+        inlet.offer(request, parcels, patience_s)
         answer = inlet.advance(now)
         if answer is not None:
             self.send(answer)
@@ -133,6 +133,10 @@ class Session:
         if outlet is not None:
             self._server.forget(outlet)
             outlet.close()
+
+    def tell_gone(self, topic: str) -> None:
+        """Its subscribers hear of a removed topic before whoever removed it has the answer."""
+        self._server.tell_gone(topic)
 
     def wake(self, outlet: Outlet) -> None:
         self._server.wake(self, outlet)

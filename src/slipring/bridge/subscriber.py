@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A subscriber on a remote bus: arrivals.py keeps its counts exact, outlet.py is the other side."""
+"""A subscriber on a remote bus, as the program sees it.
+
+subscription.py is how its link sees it, arrivals.py keeps its counts exact, outlet.py is the other side.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import operator
-import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,121 +16,23 @@ from slipring._bus.settings import timeout_s
 from slipring._bus.subscriber import Message
 from slipring.errors import BadArgument, Closed, PeerGone, Timeout
 
-from . import refusals, wire
-from .arrivals import Arrivals
-from .handles import Handle
-from .link import Call
 from .loan import View
-from .waits import REMOTE, Bell
+from .subscription import Subscription
+from .waits import REMOTE
 
 if TYPE_CHECKING:
     import pyarrow
     from typing_extensions import Buffer
 
-    from .bus import RemoteBus
 
-
-class RemoteSubscriber(Account, Handle):
+class RemoteSubscriber(Account, Subscription):
     """As slipring.Subscriber, over a bridge. Made by `Bus.subscriber`."""
 
     spin_us = 0.0
     _waits = REMOTE
 
-    def __init__(self, bus: RemoteBus, topic: str, opening: dict[str, Any]) -> None:
-        self._bells: frozenset[Bell] = frozenset()
-        self._bus, self._link = bus, bus._link
-        self.topic = topic
-        self.handle = self._link.number()
-        self._changed = threading.Condition()
-        self._arrivals = Arrivals(topic, opening["conflate"])
-        self._opening = {"handle": self.handle, "topic": topic, **opening, "resume": None, "generation": None}
-        self._cursor: str | None = opening["cursor"]
-        self._conflate: bool = opening["conflate"]
-        self._error: Exception | None = None
-        self._closed = False
-        self._synced = 0
-        self._unacknowledged = 0
-        self._facts: dict[str, Any] = {}
-        self._link.request("subscribe", then=self._opened, **self._opening)
-
-    # For the link
-
-    def _opened(self, facts: Any, error: Exception | None) -> None:
-        """In the link's thread, before anything else arrives."""
-        if error is not None:
-            return
-        self._facts = facts
-        self._arrivals.begin(facts, forget=True)
-        self._link.handles[self.handle] = self
-
-    def reopening(self) -> Call | None:
-        with self._changed:
-            attached = self._facts["attached"]
-            resume = self._arrivals.arrived.position if attached else None
-            opening = {**self._opening, "resume": resume, "waited": not attached}
-            opening["generation"] = self._facts["generation"]
-        number = self._link.number()
-        frames = wire.with_json(wire.REQUEST, number, content={"request": "subscribe", **opening})
-        return Call(number, frames, None, None, self._reopened)
-
-    def _reopened(self, facts: Any, error: Exception | None) -> None:
-        with self._changed:
-            if error is not None:
-                self._fail(error)
-                return
-            if not facts["resumed"]:
-                self._arrivals.begin(facts, forget=False)
-            self._facts = facts
-        self._link.ask_again(self)
-        self._acknowledge()
-
-    def on_letter(self, letter: wire.Letter) -> None:
-        kind, numbers, content = letter
-        with self._changed:
-            if kind == wire.BATCH:
-                self._arrivals.arrive(numbers, content)
-            elif kind == wire.SYNCED:
-                self._synced = max(self._synced, numbers[2])
-            elif kind == wire.ATTACHED:
-                self._facts = {**self._facts, **content, "attached": True}
-            else:
-                self._fail(refusals.from_json(content))
-            self._changed.notify_all()
-        if kind == wire.BATCH and self._conflate:
-            self._acknowledge()
-        if kind != wire.SYNCED:
-            self.ring()
-
-    def _fail(self, error: Exception) -> None:
-        self._error = error
-        self._changed.notify_all()
-        self._link.handles.pop(self.handle, None)
-
-    def add_bell(self, bell: Bell) -> None:
-        """Ring it when something arrives."""
-        with self._changed:
-            self._bells |= {bell}
-
-    def remove_bell(self, bell: Bell) -> None:
-        with self._changed:
-            self._bells -= {bell}
-
-    def ring(self) -> None:
-        for bell in self._bells:
-            bell.ring()
-
     def _waited(self) -> Self:
         return self
-
-    def on_break(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
-
-    def on_end(self, error: Exception) -> None:
-        with self._changed:
-            self._error = self._error or error
-            self._changed.notify_all()
-        self.ring()
 
     # Receiving
 
@@ -140,19 +44,6 @@ class RemoteSubscriber(Account, Handle):
     def _raise_error(self) -> None:
         if self._error is not None:
             raise self._error
-
-    def _sync(self) -> None:
-        """Have everything that was published before now, as far as there is room for it."""
-        token = self._link.number()
-        patience = time.monotonic() + self._link.silence_s
-        if not self._link.post(wire.plain(wire.SYNC, self.handle, self._arrivals.epoch, token)):
-            return
-        with self._changed:
-            while self._synced < token and self._link.connected and self._error is None and not self._closed:
-                left = patience - time.monotonic()
-                if left <= 0:
-                    return
-                self._changed.wait(left)
 
     def _ready(self) -> bool:
         self._check()
@@ -181,9 +72,23 @@ class RemoteSubscriber(Account, Handle):
 
     def recv(self, timeout: float | None = None) -> Message | None:
         """The next message, or None on expiry."""
+        return self._take(timeout, held=False)
+
+    def recv_held(self, timeout: float | None) -> Message | None:
+        """The same, and publishers of a reliable topic wait as if it had not been read, until `release`."""
+        return self._take(timeout, held=True)
+
+    def release(self, seq: int) -> None:
+        with self._changed:
+            self._held.remove(seq)
+        self._acknowledge()
+
+    def _take(self, timeout: float | None, held: bool) -> Message | None:
         while self._wait(timeout):
             with self._changed:
                 message = self._arrivals.take()
+                if message is not None and held:
+                    self._held.append(message.seq)
             if message is not None:
                 self._consumed(message)
                 return message
@@ -210,11 +115,15 @@ class RemoteSubscriber(Account, Handle):
         n = operator.index(n)
         if n < 0:
             raise BadArgument("n must be at least 0", argument="n")
+        self._look()  # what is there is what was published before this call, not what comes while it reads
+        limit = self._arrivals.tail
         messages: list[Message] = []
-        while len(messages) < n:
+        while len(messages) < n and (not messages or self._arrivals.read.position < limit):
             message = self.recv(0 if messages else timeout)
             if message is None:
                 break
+            if message.seq >= limit:
+                limit = self._arrivals.tail  # it was waited for: what came with it
             messages.append(message)
         return messages
 
@@ -267,19 +176,6 @@ class RemoteSubscriber(Account, Handle):
         from . import aio
 
         return await aio.receive(self, timeout)
-
-    def _consumed(self, message: Message) -> None:
-        """Tell the server now and then, so that it sends more."""
-        messages, size = self._facts["window"]
-        self._unacknowledged += max(1, -(-len(message.body) * messages // size))
-        if self._unacknowledged * 2 >= messages or not self._arrivals.has_message:
-            self._acknowledge()
-
-    def _acknowledge(self) -> None:
-        self._unacknowledged = 0
-        arrivals = self._arrivals
-        position = arrivals.arrived.position if self._conflate else arrivals.read.position
-        self._link.post(wire.plain(wire.ACK, self.handle, arrivals.epoch, position))
 
     # Place and account
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting on many remote subscribers at once: each rings a bell when something arrives."""
+"""Waiting on many remote subscribers at once, and on local ones with them: each remote one rings a bell when
+something arrives, and the core's wait for topics of this host listens to that bell.
+"""
 
 from __future__ import annotations
 
-import threading
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from slipring._bus.native import _native
+from slipring._bus.waits import SHARED_MEMORY, SPIN_US, Waits
 
 if TYPE_CHECKING:
     from .subscriber import RemoteSubscriber
@@ -15,28 +19,25 @@ class Bell(Protocol):
     def ring(self) -> None: ...
 
 
-class _ThreadBell:
-    def __init__(self) -> None:
-        self.rung = threading.Event()
-
-    def ring(self) -> None:
-        self.rung.set()
-
-
 class _Remote:
     """All remote buses of this process."""
 
     monotonic = staticmethod(time.monotonic)
 
-    def sleep(self, subscribers: tuple[RemoteSubscriber, ...], timeout: float | None) -> None:
-        bell = _ThreadBell()
-        for subscriber in subscribers:
+    def with_others(self) -> frozenset[Waits]:
+        return frozenset((self, SHARED_MEMORY))
+
+    def sleep(self, subscribers: tuple[Any, ...], timeout: float | None) -> None:
+        local = tuple(subscriber for subscriber in subscribers if subscriber._waits is SHARED_MEMORY)
+        remote: list[RemoteSubscriber] = [one for one in subscribers if one._waits is self]
+        bell = _native.Bell()
+        for subscriber in remote:
             subscriber.add_bell(bell)
         try:  # what came before its bell was added is seen here
-            if not any(subscriber.has_something() for subscriber in subscribers):
-                bell.rung.wait(timeout)
+            if not any(subscriber.has_something() for subscriber in remote):
+                _native.wait(local, bell, 0, timeout, SPIN_US if local else 0.0)
         finally:
-            for subscriber in subscribers:
+            for subscriber in remote:
                 subscriber.remove_bell(bell)
 
 

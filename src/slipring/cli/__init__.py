@@ -28,6 +28,7 @@ def main() -> NoReturn:
             sys.exit(2)
         from slipring.cli.app import run
 
+        endings.catch_signals()
         code = run()
         endings.flush()
     except endings.Stopped as stopped:

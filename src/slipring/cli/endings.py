@@ -28,16 +28,16 @@ class Stopped(BaseException):
 
 
 def prepare() -> None:
-    """Make the process ready for any way to end.
-
-    Descriptors 0 to 2 are taken, so that no segment becomes "stdout"; stdout can write every character;
-    signals become ``Stopped``.
-    """
+    """Descriptors 0 to 2 are taken, so that no segment becomes "stdout"; stdout can write every character."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def catch_signals() -> None:
+    """From here on they become ``Stopped``: there may be handles to close."""
     for signum in _HANDLED:
         if signal.getsignal(signum) != signal.SIG_IGN:
             signal.signal(signum, _stop)

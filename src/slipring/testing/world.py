@@ -19,6 +19,8 @@ from .scheduler import Scheduler
 from .topic import Topic
 
 if TYPE_CHECKING:
+    from slipring._bus.waits import Waits
+
     from .aio import Sleepers
     from .attachment import Attachment
     from .reader import Reader
@@ -119,6 +121,9 @@ class World:
 
     def monotonic(self) -> float:
         return self.clock.monotonic()
+
+    def with_others(self) -> frozenset[Waits]:
+        return frozenset((self,))  # its time is its own
 
     def sleep(self, subscribers: tuple[Attachment, ...], timeout: float | None) -> None:
         names = ", ".join(f"'{subscriber.topic}'" for subscriber in subscribers)

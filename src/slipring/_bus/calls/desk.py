@@ -38,9 +38,10 @@ class Desk:
         service: str,
         instance: int,
         open_requests: Callable[[], Subscriber],
+        check_seat: Callable[[], None],
     ) -> None:
         self._bus, self._service, self._instance = bus, service, instance
-        self._open = open_requests
+        self._open, self._check_seat = open_requests, check_seat
         self._requests = open_requests()
         self.counters = dict.fromkeys(_COUNTERS, 0)
         self._bell = _native.Bell()
@@ -51,6 +52,7 @@ class Desk:
         self.admit: Callable[[Job], bool] = lambda job: False  # True: run it now
         self.resume: Callable[[Job], None] = lambda job: None
         self.has_work: Callable[[], bool] = lambda: False
+        self.lost: Callable[[SlipringError], None] = lambda error: None  # there is nothing to serve any more
 
     def ring(self) -> None:
         self._bell.ring()
@@ -81,13 +83,23 @@ class Desk:
         return None if message is None else self.accept(message)
 
     def _open_anew(self) -> None:
-        """The topic was removed or damaged under us."""
+        """The topic was removed or damaged under us; if the seat was, too, nobody can find us any more."""
         self.counters["failures"] += 1
+        if not self._has_seat():
+            return
         time.sleep(_PAUSE_S)
         with contextlib.suppress(SlipringError):
             requests = self._open()
             self._requests.close()
             self._requests = requests
+
+    def _has_seat(self) -> bool:
+        try:
+            self._check_seat()
+        except SlipringError as error:
+            self.lost(error)
+            return False
+        return True
 
     def _wait(self) -> Message | None:
         rings = self._bell.rings()
@@ -102,7 +114,7 @@ class Desk:
         if self.unsent and self.unsent.due(now):
             for job in self.unsent.retry(now, sum(caller.sent for caller in self.callers.values())):
                 self.resume(job)
-        if now - self._looked > _LOOK_EVERY_S:
+        if now - self._looked > _LOOK_EVERY_S and self._has_seat():
             self.look_after_callers()
 
     def accept(self, message: Message) -> Job | None:

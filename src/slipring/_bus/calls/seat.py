@@ -56,6 +56,18 @@ class Seat:
                     argument="service", found=error.found, asked=error.asked,
                 ) from None  # fmt: skip
 
+    def check(self) -> None:
+        """TopicGone when its files were deleted: clients find no server then, and another may sit down."""
+        try:
+            self._publisher._subscribers()
+        except TopicGone:
+            topic, place = names.seat_topic(self._service), self._bus.path
+            raise TopicGone(
+                f"service '{self._service}' ended: its topic '{topic}' in {place} was deleted under the "
+                "server; start it again",
+                argument="service",
+            ) from None
+
     def announce(self, codec: str) -> None:
         looker = _native.Looker(self._bus.path, names.seat_topic(self._service))
         try:

@@ -49,7 +49,8 @@ class Server:
         self._lock = threading.Lock()
         self._ended = threading.Event()  # no more calls are taken
         self._left = threading.Event()  # nothing is left behind
-        self._started = False
+        self._started = self._closing = False
+        self._error: SlipringError | None = None
         topic = {
             "capacity": settings.size_bytes("capacity", capacity), "slots": 4096, "delivery": "reliable",
             "writers": "many", "max_writers": settings.positive("max_clients", max_clients),
@@ -58,11 +59,12 @@ class Server:
         self._seat = Seat(bus, service, mode)
         try:
             leftovers.remove_all(bus.path, service)
-            self._desk = Desk(bus, service, self._seat.instance, lambda: self._open(topic))
+            self._desk = Desk(bus, service, self._seat.instance, lambda: self._open(topic), self._seat.check)
         except BaseException:
             self._seat.leave()
             raise
         self._work = Work(service, self._desk, self._codec, limits)
+        self._desk.lost = self._fail
 
     def _open(self, topic: dict[str, Any]) -> Subscriber:
         name = names.calls_topic(self.service)
@@ -111,12 +113,14 @@ class Server:
         return self
 
     def run(self) -> None:
-        """Answer calls until closed, or until Ctrl-C."""
+        """Answer calls until closed, or until Ctrl-C. TopicGone if the service's topics are deleted."""
         try:
             self.start()
             self._ended.wait()
         finally:
             self.close()
+        if self._error is not None:
+            raise self._error
 
     async def serve(self) -> None:
         """Answer calls until closed or cancelled, with async methods on this event loop."""
@@ -129,12 +133,20 @@ class Server:
                 await asyncio.sleep(0.02)
         finally:
             self.close()
+        if self._error is not None:
+            raise self._error
+
+    def _fail(self, error: SlipringError) -> None:
+        """In a thread of the crew, which cannot wait for itself."""
+        self._error = error
+        self._work.crew.closing = True
+        threading.Thread(target=self.close, name=f"slipring-{self.service}-end").start()
 
     def close(self, grace: float = 0.0) -> None:
         """Stop. Methods that run have `grace` seconds to end; whoever still waits then gets PeerGone."""
         seconds = settings.timeout_s(grace) or 0.0
         with self._lock:
-            first = not self._ended.is_set()
+            first, self._closing = not self._closing, True
             self._ended.set()
         if not first:
             self._left.wait()  # another thread closes it
@@ -154,6 +166,11 @@ class Server:
     @property
     def closed(self) -> bool:
         return self._ended.is_set()
+
+    @property
+    def error(self) -> SlipringError | None:
+        """Why it ended by itself: its topics were deleted under it."""
+        return self._error
 
     def stats(self) -> dict[str, Any]:
         """Counters since the start, and what is going on."""
