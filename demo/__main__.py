@@ -7,9 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-from demo import audit, interruption, summary
+from demo import audit, cast, interruption, summary
+from demo.claims import Claim
 from demo.page import document
 from demo.show import Show
+from demo.spark import aftermath
 
 _INTERRUPTED = 130
 
@@ -19,6 +21,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=25.0, help="how long to run under fire (25)")
     parser.add_argument("--seed", type=int, default=None, help="decides who is struck when (random)")
     parser.add_argument("--out", type=Path, default=Path("demo-report"), help="where the page goes")
+    parser.add_argument(
+        "--without-spark", action="store_true", help="the robot alone: no recording, no report on it"
+    )
     arguments = parser.parse_args()
     if not 1 <= arguments.seconds <= 3600:
         parser.error("--seconds must be between 1 and 3600")
@@ -29,22 +34,28 @@ def main() -> int:
     arguments = _arguments()
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     interruption.heed()
-    print(f"Slipring demo: 13 processes, {arguments.seconds:g} s under fire, seed {seed}", flush=True)
+    print(f"Slipring demo: {len(cast.SEATS)} processes, {arguments.seconds:g} s under fire, seed {seed}", flush=True)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    spark = None if arguments.without_spark else aftermath.cleared(arguments.out)
+    added: list[Claim] = []
     try:
-        with Show(arguments.seconds, seed) as show:
+        with Show(arguments.seconds, seed, spark) as show:
             show.play()
             evidence = show.collect()
+        if show.pipeline is not None:
+            added = aftermath.examine(show.pipeline, show.counters, arguments.out)
     except interruption.Interrupted:
         print("interrupted: every process ended, nothing left behind", file=sys.stderr)
         return _INTERRUPTED
-    claims = audit.examine(evidence)
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    claims = [*audit.examine(evidence), *added]
     page = arguments.out / "report.html"
     page.write_text(document.render(evidence, claims, seed, time.time()))
     passed = all(claim.passed for claim in claims)
     summary.write_json(arguments.out / "summary.json", claims, {"seed": seed, "passed": passed})
     summary.show(claims)
-    print(f"{'PASS' if passed else 'FAIL'}: the report is {page.resolve()}")
+    if not arguments.without_spark:
+        aftermath.tell(arguments.out)
+    print(f"{'PASS' if passed else 'FAIL'}: the audit of the robot is {page.resolve()}")
     return 0 if passed else 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cast: four topics, and thirteen seats that are played by one process after another.
+"""The cast: five topics, and fourteen seats that are played by one process after another.
 
 Chaos strikes every seat but the recorder, which is the proof's witness: it reads all topics from the first
 message to the last. `feeds` are the seats a reader lives from (one of them suffices), `period_s` is how
@@ -40,7 +40,7 @@ class Seat:
 
     @property
     def only_publishes(self) -> bool:
-        return self.role in ("imu", "lidar", "commander")
+        return self.role in ("imu", "lidar", "camera", "commander")
 
 
 TOPICS = {
@@ -48,6 +48,7 @@ TOPICS = {
     for topic in (
         Topic("imu", {"capacity": "256KiB", "slots": 2048, "delivery": "lossy"}, "lossy, two writers, small"),
         Topic("lidar", {"capacity": "16MiB", "slots": 128, "writers": "one"}, "lossy, one writer, loans"),
+        Topic("camera", {"capacity": "256KiB", "slots": 512}, "lossy, what is said of frames"),
         Topic("commands", {"capacity": "1MiB", "slots": 4096, "delivery": "reliable"}, "reliable, cursor"),
         Topic("chat", {"capacity": "1MiB", "slots": 4096, "delivery": "reliable"}, "reliable, three members"),
     )
@@ -67,6 +68,7 @@ SEATS = {
         Seat("logger", "reader", ("imu",), "slow reader of imu", 0.01, _IMUS, options={"nap_s": 0.01}),
         Seat("lidar", "lidar", ("lidar",), "clouds by loan, 30 Hz", 2 * CLOUD_S),
         Seat("viewer", "viewer", ("lidar",), "clouds by view", 2 * CLOUD_S, ("lidar",)),
+        Seat("camera", "camera", ("camera",), "frames' metadata, 30 Hz", CLOUD_S),
         Seat("commander", "commander", ("commands",), "commands at 100 Hz", 0.01),
         Seat("actuator", "actuator", ("commands",), "handles them, by cursor", 0.01, ("commander",)),
         *(Seat(name, "member", ("chat",), "member of the chat", 0.02) for name in _MEMBERS),

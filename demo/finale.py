@@ -79,7 +79,7 @@ def examine(
 
 
 def files_beside_topics(bus: slipring.Bus) -> list[str]:
-    known = {f"{topic}.{end}" for topic in cast.TOPIC_NAMES for end in ("ring", "readers")}
+    known = {f"{topic}.{end}" for topic in bus.topics() for end in ("ring", "readers")}
     return sorted(set(os.listdir(bus.path)) - known)
 
 

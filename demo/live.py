@@ -22,6 +22,7 @@ from demo import cast
 from demo.chaos import Chaos
 from demo.fleet import Fleet
 from demo.journal import Kind, Tail
+from demo.spark.pipeline import Pipeline
 
 _REDRAW_S = 0.25
 _LINE_S = 2.0
@@ -108,8 +109,11 @@ def _seat_line(fleet: Fleet) -> Text:
 
 
 class View:
-    def __init__(self, watch: Watch, fleet: Fleet, chaos: Chaos, seconds: float) -> None:
+    def __init__(
+        self, watch: Watch, fleet: Fleet, chaos: Chaos, seconds: float, pipeline: Pipeline | None
+    ) -> None:
         self._watch, self._fleet, self._chaos, self._seconds = watch, fleet, chaos, seconds
+        self._pipeline = pipeline
         self._console = Console()
         tty = self._console.is_terminal and sys.stdout.isatty()
         self._live = Live(console=self._console, auto_refresh=False) if tty else None
@@ -133,6 +137,8 @@ class View:
             self._live.update(self._picture(now), refresh=True)
         else:
             print(self._line(now), flush=True)
+            if self._pipeline is not None:
+                print(f"         {self._pipeline.line()}", flush=True)
 
     def _line(self, now: Now) -> str:
         rates = ", ".join(f"{topic} {rate:,.0f}/s" for topic, rate in now.rates.items())
@@ -151,4 +157,6 @@ class View:
         )
         bar = ProgressBar(total=self._seconds, completed=min(now.seconds, self._seconds), width=60)
         title = Text("Slipring demo: a robot under fire", style="bold")
-        return Group(title, bar, Text(), _topic_table(now), Text(), _seat_line(self._fleet), Text(), facts)
+        spark = Text(self._pipeline.line() if self._pipeline is not None else "", style="cyan")
+        seats = _seat_line(self._fleet)
+        return Group(title, bar, Text(), _topic_table(now), Text(), seats, Text(), facts, spark)

@@ -25,14 +25,18 @@ def _sums(spark: Any, config: dict[str, Any]) -> Any:
 
     place = {"bus": config["bus"], "root": config["root"]}
     reading = spark.readStream.format("slipring").options(**place, subscribe=",".join(SUMMED))
-    messages = reading.options(groupId="traffic", failOnDataLoss="false", columns="topic,timestamp,value").load()
+    messages = reading.options(
+        groupId="traffic", failOnDataLoss="false", columns="topic,timestamp,value"
+    ).load()
     second = f.window("timestamp", "1 second")
     counted = messages.withWatermark("timestamp", "1 second").groupBy(second, "topic")
     sums = counted.agg(f.count("*").alias("messages"), f.sum(f.length("value")).alias("bytes"))
     told = f.struct(f.col("window.end").cast("double").alias("until_s"), "topic", "messages", "bytes")
     rows = sums.select(f.to_json(told).cast("binary").alias("value"), f.lit("traffic.v1").alias("type"))
     writing = rows.writeStream.format("slipring").options(**place, topic=TRAFFIC)
-    return writing.option("checkpointLocation", config["checkpoint"]).trigger(processingTime="1 second").start()
+    return (
+        writing.option("checkpointLocation", config["checkpoint"]).trigger(processingTime="1 second").start()
+    )
 
 
 def main() -> None:

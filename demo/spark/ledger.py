@@ -44,7 +44,9 @@ def claims(found: list[Line], proof: dict[str, Any], kills: int) -> list[Claim]:
     wrong = [line for line in found if not line.adds_up]
     total = sum(line.recorded for line in found)
     gaps = sum(line.lost for line in found)
-    added = f"{sum(line.published for line in found):,} published = {total:,} recorded + {gaps:,} in counted gaps"
+    added = (
+        f"{sum(line.published for line in found):,} published = {total:,} recorded + {gaps:,} in counted gaps"
+    )
     return [
         Claim(
             "Published = recorded + counted gaps, on every topic",
@@ -54,7 +56,8 @@ def claims(found: list[Line], proof: dict[str, Any], kills: int) -> list[Claim]:
         Claim(
             "Spark was killed, and no row is missing or double",
             kills > 0 and proof["complete"],
-            "; ".join(proof["problems"]) or f"{kills} SIGKILL of driver, JVM and workers; {proof['rows']:,} rows checked",
+            "; ".join(proof["problems"])
+            or f"{kills} SIGKILL of driver, JVM and workers; {proof['rows']:,} rows checked",
         ),
         Claim(
             "A replay publishes what was recorded",

@@ -25,6 +25,12 @@ STARTS_WITHIN_S = 120.0  # decides only that it never will
 _KILL_AT = 0.35  # of the time under fire
 
 
+def environment() -> dict[str, str]:
+    """An editable install looks at every import whether to build again, and Spark starts many interpreters."""
+    built = os.pathsep.join(map(str, REPOSITORY.glob("build/cp*")))
+    return {**os.environ, "MESONPY_EDITABLE_SKIP": built, "OPENBLAS_NUM_THREADS": "1"}
+
+
 class Pipeline:
     def __init__(self, root: Path, out: Path) -> None:
         self._root, self._out = root, out
@@ -40,12 +46,11 @@ class Pipeline:
     # Processes
 
     def _start(self, module: str, **config: Any) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "MESONPY_EDITABLE_SKIP": os.pathsep.join(map(str, REPOSITORY.glob("build/cp*")))}
         with (self._out / "spark.log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", module, json.dumps({**config, "parent": os.getpid()})],
                 cwd=REPOSITORY,
-                env=environment,
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -78,12 +83,16 @@ class Pipeline:
             interruption.check()
             self._check()
             if time.monotonic() > deadline:
-                raise finale.Stuck(f"{what}: not within {STARTS_WITHIN_S:.0f} s; see {self._out / 'spark.log'}")
+                raise finale.Stuck(
+                    f"{what}: not within {STARTS_WITHIN_S:.0f} s; see {self._out / 'spark.log'}"
+                )
             time.sleep(0.05)
 
     def _check(self) -> None:
         if self._job is not None and self._job.poll() is not None:
-            raise finale.Stuck(f"the Spark job ended with {self._job.returncode}; see {self._out / 'spark.log'}")
+            raise finale.Stuck(
+                f"the Spark job ended with {self._job.returncode}; see {self._out / 'spark.log'}"
+            )
 
     def _kill(self) -> None:
         assert self._job is not None

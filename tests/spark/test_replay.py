@@ -11,9 +11,9 @@ import pytest
 from lake_rows import BEGAN_NS, frame, hole, message
 
 import slipring
-from support.waiting import eventually
 from slipring.pipelines import replay_order
 from slipring.pipelines.replay import Replayed, replay_rows
+from support.waiting import eventually
 
 MS = 1_000_000
 

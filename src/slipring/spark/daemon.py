@@ -19,7 +19,7 @@ _pyspark_worker = daemon.worker
 
 def worker(sock: Any, authenticated: Any) -> int:
     try:
-        return _pyspark_worker(sock, authenticated)  # type: ignore[no-any-return]
+        return _pyspark_worker(sock, authenticated)
     except BrokenPipeError:
         return _HUNG_UP
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After the show: the recording is examined by a Spark job of its own, and its claims are added to the audit."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from demo import finale
+from demo.claims import Claim
+from demo.spark import ledger
+from demo.spark.pipeline import REPOSITORY, Pipeline, environment
+
+_OURS = ("lake", "traffic-checkpoint")
+
+
+def cleared(out: Path) -> Path:
+    """The demo's own directory, without what an earlier show left in it."""
+    for name in _OURS:
+        shutil.rmtree(out / name, ignore_errors=True)
+    (out / "spark.log").unlink(missing_ok=True)
+    return out
+
+
+def examine(pipeline: Pipeline, counters: dict[str, dict[str, Any]], out: Path) -> list[Claim]:
+    print("examining the recording: every file, a replay, the report …", flush=True)
+    with tempfile.TemporaryDirectory(prefix="slipring-demo-proof-", dir="/dev/shm") as root:
+        result = Path(root) / "result.json"
+        config = {
+            "lake": str(pipeline.lake),
+            "root": root,
+            "page": str(out / "traffic.html"),
+            "result": str(result),
+            "parent": os.getpid(),
+        }
+        with (out / "spark.log").open("ab") as log:
+            code = subprocess.run(
+                [sys.executable, "-m", "demo.spark.proof", json.dumps(config)],
+                cwd=REPOSITORY,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            ).returncode
+        if code:
+            raise finale.Stuck(f"the recording could not be examined; see {out / 'spark.log'}")
+        proof = json.loads(result.read_text())
+    lines = ledger.lines(counters, proof["held"])
+    show(lines)
+    return ledger.claims(lines, proof, pipeline.kills)
+
+
+def show(lines: list[ledger.Line]) -> None:
+    table = Table(title="Published = recorded + lost", title_justify="left", title_style="bold")
+    table.add_column("topic")
+    for name in ("published", "recorded", "lost, counted in gaps", "abandoned", "adds up"):
+        table.add_column(name, justify="right")
+    for line in lines:
+        counts = (f"{count:,}" for count in (line.published, line.recorded, line.lost, line.abandoned))
+        table.add_row(line.topic, *counts, "[green]yes[/]" if line.adds_up else "[bold red]NO[/]")
+    Console().print(table)
+
+
+def tell(out: Path) -> None:
+    print(f"The report on the traffic is {(out / 'traffic.html').resolve()}")
+    print(f"The recording is {(out / 'lake').resolve()}: try `slipring lake ls`, `slipring replay` on it")
