@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same rows twice: retained by a topic, and as Parquet files that Spark wrote."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import slipring
+
+BUS = "bench"
+BATCH = 4096
+
+
+@dataclass(frozen=True)
+class Rows:
+    """So many messages of so many bytes."""
+
+    size: int
+    count: int
+    root: str
+    files: str
+
+    @property
+    def topic(self) -> str:
+        return f"rows-{self.size}"
+
+    def options(self, **more: str) -> dict[str, str]:
+        return {"bus": BUS, "root": self.root, **more}
+
+
+def make(spark: Any, size: int, count: int, root: Path, files: Path) -> Rows:
+    rows = Rows(size, count, str(root), str(files / f"rows-{size}"))
+    with slipring.Bus(BUS, root=root) as bus:
+        slots = 1 << (count + count // 8).bit_length()
+        capacity = 1 << (count * (size + 16)).bit_length()
+        publisher = bus.publisher(rows.topic, sender="bench", writers="one", capacity=capacity, slots=slots)
+        for first in range(0, count, BATCH):
+            some = range(first, min(first + BATCH, count))
+            publisher.send_many([i.to_bytes(8, "little") * (size // 8) for i in some], type="bench.v1")
+        publisher.close()
+    everything = spark.read.format("slipring").options(**rows.options(subscribe=rows.topic)).load()
+    everything.write.mode("overwrite").parquet(rows.files)
+    return rows
