@@ -10,8 +10,8 @@ SECONDS ?= 600
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with slipring, all extras and the tools of the tests"
-	@echo "make demo    a small robot of real processes, killed and restarted while it runs, and a report"
-	@echo "make test    all tests: C core with sanitizers, processes, crashes, hostile contents, CLI"
+	@echo "make demo    a robot of real processes, recorded through Spark; both killed and restarted, and added up"
+	@echo "make test    all tests: C core with sanitizers, processes, crashes, hostile contents, Spark, CLI"
 	@echo "make lint    style, types, layers"
 	@echo "make bench   figures against rivals, in benchmarks/results"
 	@echo "make storm   a random SIGKILL storm of SECONDS=$(SECONDS)"
@@ -32,6 +32,7 @@ demo: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.spark
 
 lint: setup
 	$(BIN)/ruff check .
