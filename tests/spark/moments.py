@@ -14,6 +14,8 @@ from pathlib import Path
 
 from support.waiting import eventually
 
+PATIENCE_S = 200.0  # on a machine with much else to do
+
 
 class Moments:
     def __init__(self, folder: Path) -> None:
@@ -35,7 +37,7 @@ class Moments:
             assert alive(), "the query ended instead"
             return self.reached(moment, number)
 
-        eventually(is_there, f"batch {number} being {moment}")
+        eventually(is_there, f"batch {number} being {moment}", PATIENCE_S)
 
     def release(self) -> None:
         for armed in self.folder.glob("armed-*"):

@@ -11,6 +11,7 @@ from spark import processes as of_spark
 from spark.moments import Moments
 from support.waiting import eventually
 
+PATIENCE_S = 200.0  # a driver has to start first
 PER_BATCH = 150
 EVERY_MOMENT = {"processingTime": "0 seconds"}
 PUBLISHER = """
@@ -28,14 +29,18 @@ class Truth:
     """Everything that was published, from a reader of its own."""
 
     def __init__(self, bus) -> None:
-        self._bus = bus
+        self._bus, self._seen = bus, False
         bus.create("cmd", capacity=1 << 16, slots=512, delivery="reliable")
         self._subscriber = bus.subscriber("cmd", cursor="truth", start="oldest")
         self.rows: list[tuple[int, bytes]] = []
 
+    def query_has_its_cursor(self) -> bool:
+        self._seen = self._seen or any(cursor["name"] == "query" for cursor in self._bus.cursors("cmd"))
+        return self._seen
+
     def take(self) -> None:
-        if not any(cursor["name"] == "query" for cursor in self._bus.cursors("cmd")):
-            return  # before the query has its cursor, this one keeps what is published for it
+        if not self.query_has_its_cursor():
+            return  # this one keeps for it what is published meanwhile
         self.rows += [(message.seq, message.body) for message in self._subscriber.recv_many(1000)]
         self._subscriber.commit()
 
@@ -132,7 +137,7 @@ query.awaitTermination()
 TESTS = str(Path(__file__).parents[1])
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_the_driver_may_die_at_any_moment(
     spark, fast_spark, bus, processes, truth, publishers, moments, tmp_path
 ):
@@ -142,7 +147,7 @@ def test_the_driver_may_die_at_any_moment(
         driver = processes.start(DRIVER, tests=TESTS, settings=fast_spark, folder=str(tmp_path))
         jvm = driver.hear()
         try:
-            eventually(lambda: truth.take() or reached() or not driver.alive, "the moment")
+            eventually(lambda: truth.take() or reached() or not driver.alive, "the moment", PATIENCE_S)
             assert driver.alive, driver.stderr
         finally:
             os.kill(jvm, signal.SIGKILL)
@@ -151,7 +156,7 @@ def test_the_driver_may_die_at_any_moment(
         publishers.kill_and_restart()
 
     publishers.kill_and_restart()
-    killed_at(lambda: any(cursor["name"] == "query" for cursor in bus.cursors("cmd")))  # the very beginning
+    killed_at(truth.query_has_its_cursor)  # before the first offset is logged
     for moment, number in (("logged", 0), ("running", 1), ("written", 2), ("committed", 4)):
         if moment != "committed":
             moments.arm(moment, number)
@@ -168,7 +173,7 @@ def test_source_process_workers_and_publisher_may_die_at_any_moment(spark, bus, 
         noticed = fails_after_its_source_process(spark, query, truth)
         publishers.kill_and_restart()
         moments.release()
-        eventually(noticed, "the query noticing")
+        eventually(noticed, "the query noticing", PATIENCE_S)
         assert query.exception() is not None
     for _ in range(2):
         number = moments.batches() + 1

@@ -120,8 +120,8 @@ def test_several_topics_new_topics_limits_and_progress(spark, bus, stream, colle
     expected = [("kept.b", n) for n in range(10)] + [("late.c", n) for n in range(3)]
     assert found == expected + [("lossy.a", n) for n in range(10)]
     source = query.recentProgress[0]["sources"][0]
-    assert json.loads(json.dumps(source["latestOffset"]))["topics"]["lossy.a"]["next"] == 10
-    assert source["endOffset"]["topics"]["lossy.a"]["next"] < 10
+    assert json.loads(source["latestOffset"])["topics"]["lossy.a"]["next"] == 10
+    assert json.loads(source["endOffset"])["topics"]["lossy.a"]["next"] < 10
 
 
 def test_loss_stops_the_query_or_is_counted(spark, bus, stream, collected, tmp_path):
@@ -140,7 +140,7 @@ def test_loss_stops_the_query_or_is_counted(spark, bus, stream, collected, tmp_p
     eventually(lambda: len(collected.rows) == 5 + 105 - oldest + 2, "what comes after")
     query.stop()
     assert collected.offsets == [*range(5), *range(oldest, 107)]
-    assert query.lastProgress["sources"][0]["latestOffset"]["lost"] == {"imu": oldest - 5}
+    assert json.loads(query.lastProgress["sources"][0]["latestOffset"])["lost"] == {"imu": oldest - 5}
 
 
 def test_a_replaced_topic_is_named_and_may_be_gone_on_with(spark, bus, stream, collected):
