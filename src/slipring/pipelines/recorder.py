@@ -135,8 +135,11 @@ class Recorder:
                     started = True
                     begun()
                 if figures.rows != rows:
-                    rows, since = figures.rows, time.monotonic()
+                    rows = figures.rows
                     self.note_topics()
+                    since = time.monotonic()
+                if not started or query.status["isDataAvailable"]:
+                    since = time.monotonic()  # a batch that takes long is not idle
                 if show is not None:
                     show(figures)
                 if started and over(figures, time.monotonic() - since):
