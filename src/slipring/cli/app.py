@@ -27,6 +27,7 @@ VERBS = (
     "bridge",
     "record",
     "lake",
+    "pipeline",
     "rm",
     "doctor",
 )

@@ -3,6 +3,7 @@
 
 record   topics into a lake (record, beginnings, recorder, batches, endings)
 lake     what a recording is on disk
+declarative   Spark's own pipelines between topics and tables: init, run
 progress, failures   how far a job is, and why it ended; shared by all jobs
 
 Nothing here loads Spark or pyarrow until it is used.

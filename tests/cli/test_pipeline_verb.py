@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring pipeline``: what needs no Spark. Runs are in tests/spark/test_connect.py and in the example."""
+
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples/declarative-pipeline/transformations/alarms.py"
+
+
+def test_init_writes_the_example_and_never_over_something(cli, tmp_path):
+    project = tmp_path / "kitchen"
+    outcome = cli.run("pipeline", "init", str(project))
+    written = [Path(line) for line in outcome.stdout.decode().splitlines()]
+    assert written == [project / "spark-pipeline.yml", project / "transformations" / "alarms.py"]
+    assert "slipring pipeline run" in outcome.stderr
+    assert written[1].read_text() == EXAMPLE.read_text()
+    assert (
+        f"storage: file://{project}/storage" in written[0].read_text() and "{{" not in written[0].read_text()
+    )
+    outcome = cli.run("pipeline", "init", str(project), code=1)
+    assert "is there already" in outcome.stderr and len(outcome.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("nothing", "does not exist"),
+        (".", "has no spark-pipeline.yml"),
+        ("alarms.py", "is not a pipeline's spec"),
+    ],
+)
+def test_run_names_what_is_not_a_pipeline_and_how_to_get_one(cli, tmp_path, name, problem):
+    (tmp_path / "alarms.py").write_text("")
+    outcome = cli.run("pipeline", "run", str(tmp_path / name), code=1)
+    assert problem in outcome.stderr and "slipring pipeline init" in outcome.stderr
+
+
+def test_settings_have_the_form_that_spark_has(cli, tmp_path):
+    outcome = cli.run("pipeline", "run", "--conf", "driver.memory", str(tmp_path), code=2)
+    assert "spark.NAME=VALUE" in outcome.stderr

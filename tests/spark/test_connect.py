@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spark Connect, from the pip install alone: a client without Java reads and writes topics through a server,
+and declarative pipelines run on it. Nobody calls register: the format is found by its module."""
+
+import json
+
+import pytest
+
+from slipring.pipelines import declarative
+from spark.test_sink import PATIENCE_S
+
+SERVER = """
+from slipring.spark import connect
+with connect.server("server", master="local[2,4]", **settings) as address:
+    say(address)
+    hear()
+"""
+CLIENT = """
+import os
+os.environ["JAVA_HOME"] = "/nowhere"  # a client needs none
+import slipring.spark
+spark = slipring.spark.session("client", master=address)
+say(type(spark).__module__)
+place = {"bus": "test", "root": root}
+rows = spark.read.format("slipring").options(**place, subscribe="in").load()
+say([bytes(row.value) for row in rows.orderBy("offset").collect()])
+rows.select("value", "sender").write.format("slipring").mode("append").options(**place, topic="out").save()
+stream = spark.readStream.format("slipring").options(**place, subscribe="in", startingOffsets="earliest")
+query = (stream.load().select("value").writeStream.format("slipring").options(**place, topic="out")
+         .option("checkpointLocation", checkpoint).trigger(availableNow=True).start())
+query.awaitTermination()
+try:
+    rows.write.format("slipring").mode("append").options(**place, topic="out", topci="x").save()
+except Exception as error:
+    say("option 'topci'" in str(error))
+spark.stop()
+say("stopped")
+"""
+
+
+@pytest.fixture
+def server(processes, fast_spark, tmp_path):
+    place = {"spark.sql.warehouse.dir": str(tmp_path / "tables"), **fast_spark}
+    child = processes.start(SERVER, settings=place)
+    yield child.hear(PATIENCE_S)
+    child.say("end")
+    child.join(None)
+
+
+@pytest.mark.timeout(900)
+def test_a_client_and_pipelines_work_through_a_connect_server(bus, processes, server, tmp_path):
+    bus.publisher("in", sender="ann").send_many([b"1", b"2", b"3"])
+    client = processes.start(CLIENT, address=server, checkpoint=str(tmp_path / "checkpoint"))
+    assert "connect" in client.hear(PATIENCE_S)
+    assert client.hear(PATIENCE_S) == [b"1", b"2", b"3"]
+    assert client.hear(PATIENCE_S) is True
+    assert client.hear(PATIENCE_S) == "stopped"
+    found = bus.subscriber("out", start="oldest").recv_many(99)
+    assert sorted(msg.body for msg in found) == [b"1", b"1", b"2", b"2", b"3", b"3"]
+    assert sorted(msg.sender for msg in found) == ["", "", "", "ann", "ann", "ann"]
+    check_pipeline(bus, server, tmp_path)
+
+
+def check_pipeline(bus, server, tmp_path):
+    """Run twice: what came between is handled by the second run, once."""
+    project = tmp_path / "project"
+    declarative.init(project)
+    with pytest.raises(ValueError, match="is there already"):
+        declarative.init(project)
+    example = project / "transformations" / "alarms.py"
+    example.write_text(example.read_text().replace('{"bus": BUS,', f'{{"bus": BUS, "root": "{bus.root}",'))
+    pub = bus.publisher("readings", delivery="reliable")
+    expected = []
+    for degrees in ((79, 81), (95, 20)):
+        pub.send_many([json.dumps({"sensor": "oven", "celsius": number}).encode() for number in degrees])
+        lines: list[str] = []
+        declarative.run(project, bus=bus.name, master=server, on_line=lines.append)
+        assert any("hot_readings has COMPLETED" in line for line in lines), lines
+        expected += [{"sensor": "oven", "celsius": float(number)} for number in degrees if number > 80]
+        alarms = bus.subscriber("alarms", start="oldest").recv_many(99)
+        assert [json.loads(msg.body) for msg in alarms] == expected
+        assert {(msg.sender, msg.type) for msg in alarms} == {("oven", "alarm.v1")}
+    example.write_text(example.read_text().replace("groupId", "gruopId"))
+    with pytest.raises(declarative.failures.JobFailed, match="gruopId"):
+        declarative.run(project, bus=bus.name, master=server)
