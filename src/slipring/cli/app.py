@@ -27,6 +27,8 @@ VERBS = (
     "bridge",
     "record",
     "lake",
+    "replay",
+    "report",
     "rm",
     "doctor",
 )

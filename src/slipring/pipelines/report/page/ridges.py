@@ -42,7 +42,7 @@ MEASURES = (
         "delay_s",
         1e9,
         "From publishing to recording",
-        "Until the recorder read it: the recorder's batches are in it, a subscriber sees a message much sooner.",
+        "Until the recorder read it, in batches: subscribers get a message much sooner.",
         duration,
     ),
 )
@@ -93,7 +93,9 @@ def _row(topic: str, at: int, rows: list[Row], figures: Row, measure: Measure, s
             ("p99", scale.place(high * measure.unit)),
         )
     ]
-    plot = drawing(scale.high - scale.low, _HEIGHT, f"{words(topic)}: {measure.title}", _bars(rows, scale), *marks)
+    plot = drawing(
+        scale.high - scale.low, _HEIGHT, f"{words(topic)}: {measure.title}", _bars(rows, scale), *marks
+    )
     figure = tag("span", measure.spell(middle)), tag("small", measure.spell(high))
     return tag(
         "div",
@@ -125,7 +127,9 @@ def _panel(measure: Measure, rows: list[Row], figures: Mapping[str, Row], order:
         for topic, steps in by_topic(rows).items()
         if topic in figures
     ]
-    return section(measure.title, measure.explanation, tag("div", *lanes, _ticks(scale, measure), class_="lanes ridges"))
+    return section(
+        measure.title, measure.explanation, tag("div", *lanes, _ticks(scale, measure), class_="lanes ridges")
+    )
 
 
 def draw(found: Findings) -> str:
