@@ -16,7 +16,9 @@ def rows(spark, lake):
 def test_a_recording_replayed_and_recorded_again_is_equal(spark, bus_root, tmp_path):
     with slipring.Bus("first", root=bus_root) as bus:
         imu = bus.publisher("imu", "gyro", capacity="1MiB")
-        orders = bus.publisher("orders", "ann", delivery="reliable", capacity="64KiB", writers="one", mode=0o640)
+        orders = bus.publisher(
+            "orders", "ann", delivery="reliable", capacity="64KiB", writers="one", mode=0o640
+        )
         for number in range(500):
             imu.send(b"%d" % number, type="imu.v1")
             if number % 10 == 0:

@@ -93,8 +93,10 @@ def _tiles(found: Findings) -> str:
     if silence:
         facts.append((duration(silence["interval_s_max"]), f"longest silence: {words(silence['topic'])}", ""))
     if totals["calls"]:
-        looks = "bad" if totals["errors"] else "good"
-        facts.append((number(totals["calls"]), f"calls, {counted(totals['errors'], 'error')}", looks))
+        errors = totals["errors"]
+        facts.append(
+            (number(errors), f"errors of {counted(totals['calls'], 'call')}", "bad" if errors else "good")
+        )
     tiles = (
         tag("div", tag("b", fact, class_=look), tag("span", name), class_="tile")
         for fact, name, look in facts

@@ -126,6 +126,11 @@ def _outcomes(row: Row) -> str:
     return f'<span class="outcomes">{parts}</span>'
 
 
+def _shortly(time_ns: int, letters: int = 23) -> str:
+    """A time without its zone, which the head of the page tells."""
+    return tag("span", moment(time_ns)[:letters], class_="nowrap")
+
+
 def _red(name: str) -> Column:
     def cell(row: Row) -> str:
         return f'<strong class="bad">{number(row[name])}</strong>' if row[name] else "0"
@@ -144,7 +149,7 @@ def calls(found: Findings) -> str:
     )
     failures = (
         *(text("service", "service"), text("method", "method"), text("reason", "reason")),
-        *(text("error", "error"), figure("calls", "calls"), figure("last", "last_ns", moment)),
+        *(text("error", "error"), figure("calls", "calls"), figure("last", "last_ns", _shortly)),
     )
     odd = sum(row["count"] for row in found.malformed_calls)
     note = f" {counted(odd, 'message')} on topics named like those of calls were none." if odd else ""
@@ -165,11 +170,11 @@ def gaps(found: Findings) -> str:
         return duration(max(row["before_ns"] - row["after_ns"], 0) / 1e9)
 
     columns = (
-        Column("when", lambda row: moment(row["at_ns"]), right=False),
+        Column("when", lambda row: _shortly(row["at_ns"]), right=False),
         text("topic", "topic"),
-        figure("first sequence", "offset"),
+        figure("sequence", "offset"),
         *(_red("lost"), figure("abandoned", "abandoned")),
-        Column("time without", between),
+        Column("for", between),
     )
     left_off = more(found.cut.get("gaps", 0), "gaps")
     explanation = (
@@ -187,7 +192,7 @@ def gaps(found: Findings) -> str:
 def busiest(found: Findings) -> str:
     most = max((row["messages"] for row in found.busiest), default=0)
     columns = (
-        Column("minute", lambda row: moment(row["minute_ns"])[:16], right=False),
+        Column("minute", lambda row: _shortly(row["minute_ns"], 16), right=False),
         bar("messages", "messages", most),
         figure("data", "bytes", size),
         text("most of them on", "topic"),
