@@ -82,7 +82,7 @@ def replayed(spark: Any, lake: Any, root: str) -> dict[str, Any]:
         for topic in _COMPARED:
             bus.create(topic, **cast.TOPICS[topic].settings)
         readers = {topic: Arrivals(bus, topic, counts[topic]) for topic in _COMPARED}
-        done = pipelines.replay(spark, lake.path, bus, speed="max", exclude=_NOT_AGAIN)
+        done = pipelines.replay(lake.path, bus=bus, spark=spark, speed="max", exclude=_NOT_AGAIN)
         for reader in readers.values():
             reader.join(60)
         equal = all(reader.digest == of_lake(rows, topic) for topic, reader in readers.items())
@@ -110,7 +110,7 @@ def main() -> None:
         "rows": verdict.rows,
         **replayed(spark, lake, config["root"]),
     }
-    report(spark, config["lake"], html=config["page"])
+    report(config["lake"], html=config["page"], spark=spark)
     Path(config["result"]).write_text(json.dumps(result))
     spark.stop()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replay publishes what was recorded: in order, at the pace asked for, from place to place, under any name."""
+"""Replay publishes what was recorded: in order, at any pace, from place to place, under any name."""
 
 import os
 import random
@@ -28,7 +28,7 @@ def published(rows, topic):
 
 
 def recording(count=300):
-    """Three topics; two writers of "b" stamped some messages in another order than they got their sequences."""
+    """Three topics; the writers of "b" stamped some messages in another order than their sequences'."""
     chance = random.Random(4)
     rows = [message("a", 100 + i, i * MS, b"a%d" % i, "gyro", "imu.v1") for i in range(count)]
     for i in range(count):
@@ -134,7 +134,7 @@ def test_a_full_reliable_topic_delays_the_replay_and_nothing_is_lost(spark, bus,
     settings = {"r": {"capacity": 4096, "slots": 16, "delivery": "reliable"}}
     bus.create("r", **settings["r"])
     slow = bus.subscriber("r", start="oldest")
-    with pytest.raises(slipring.Full, match="'r' had no room for 0.3 s") as caught:
+    with pytest.raises(slipring.Full, match=r"'r' had no room for 0\.3 s") as caught:
         replay_rows(frame(spark, rows), bus, settings=settings, speed=1, timeout=0.3)
     assert caught.value.argument == "timeout"
     got = [m.body for m in slow.recv_many(100)]
@@ -169,7 +169,7 @@ def test_wrong_arguments_name_themselves_and_publish_nothing(spark, bus):
     wrong = [
         ({"speed": 0}, slipring.BadArgument, "speed"),
         ({"speed": "fast"}, slipring.BadArgument, "speed"),
-        ({"topics": ["c*"]}, slipring.TopicNotFound, "topics"),
+        ({"topics": ["c*"]}, slipring.BadArgument, "topics"),
         ({"start": "yesterday"}, slipring.BadArgument, "start"),
         ({"end": "c@4"}, slipring.BadArgument, "end"),
         ({"end": ["a@4", "a@5"]}, slipring.BadArgument, "end"),

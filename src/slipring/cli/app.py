@@ -26,6 +26,8 @@ VERBS = (
     "serve-echo",
     "bridge",
     "record",
+    "replay",
+    "report",
     "lake",
     "pipeline",
     "rm",

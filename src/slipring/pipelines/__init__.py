@@ -2,6 +2,8 @@
 """Spark jobs over topics: recording into a lake, replay from it, reports on it.
 
 record   topics into a lake (record, beginnings, recorder, batches, endings)
+replay   a recording published again (replay, replay_range, _order, _feed, _pace, _topics)
+report   tables of a recording, and a page
 lake     what a recording is on disk
 declarative   Spark's own pipelines between topics and tables: init, run
 progress, failures   how far a job is, and why it ended; shared by all jobs
@@ -10,5 +12,7 @@ Nothing here loads Spark or pyarrow until it is used.
 """
 
 from .record import record
+from .replay import replay
+from .report import report
 
-__all__ = ["record"]
+__all__ = ["record", "replay", "report"]

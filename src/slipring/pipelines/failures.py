@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from slipring.errors import SlipringError
 
@@ -39,6 +41,20 @@ def explained(error: BaseException, doing: str) -> SlipringError:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
     return JobFailed(f"Spark failed while {doing}: {first[:500]}")
+
+
+@contextmanager
+def failures(doing: str) -> Iterator[None]:
+    """What Spark raises within the block becomes one of our errors; everything else stays what it is."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        if is_gone(error):
+            raise SparkGone(doing) from error
+        raise explained(error, doing) from error
 
 
 def is_full(error: BaseException) -> bool:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replay: publish a recording again, with the senders, types, time stamps and spacing it was recorded with.
 
-    slipring.pipelines.replay(spark, "lake/", slipring.Bus("desk"), speed=10, topics=["imu", "cam*"])
+    slipring.pipelines.replay("lake/", bus="desk", speed=10, topics=["imu", "cam*"])
 
-Time stamps are the recorded ones, so that a replay that is recorded equals its original; ``times="now"`` stamps anew.
-A full reliable topic delays the replay (``timeout`` bounds it): back-pressure works as with the first publishers.
+Time stamps are the recorded ones, so that a replay that is recorded equals its original; ``times="now"``
+stamps anew. A full reliable topic delays the replay (``timeout`` bounds it): back-pressure works as it did
+for the first publishers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from slipring._bus.bus import Bus
 from slipring._bus.settings import choice, timeout_s
@@ -22,10 +23,13 @@ from slipring.errors import Full
 
 from . import replay_order as order
 from . import replay_range as ranges
+from .endings import own_session
+from .failures import failures
+from .lake import Lake
 from .progress import Meter, Show
 from .replay_feed import Feed
 from .replay_pace import LOOK_EVERY_NS, Pace, read_speed
-from .replay_topics import Targets
+from .replay_topics import Targets, recorded_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +40,7 @@ _LOOK_AT_CLOCK = 256  # messages
 
 @dataclass
 class Replayed:
-    """What a replay did. ``late_s``: how late messages were against the recording's own spacing, by percentile."""
+    """What a replay did. ``late_s``: how late messages were against the recorded spacing, by percentile."""
 
     messages: int = 0
     bytes: int = 0
@@ -48,17 +52,36 @@ class Replayed:
     notes: list[str] = field(default_factory=list)  # what was left out, and why
 
 
-def replay(
-    spark: SparkSession,
-    lake: str | PathLike[str],
-    bus: Bus,
-    **options: Any,
-) -> Replayed:
-    """Publish the recording in the directory ``lake`` on ``bus``. Options: see ``replay_rows``."""
-    from .lake import Lake
+class Options(TypedDict, total=False):
+    """What is replayed, and how. Places are described in replay_range.py."""
 
+    speed: float | str  # a factor, 1 by default, or "max"
+    topics: Iterable[str] | None  # names or globs; all by default
+    exclude: Iterable[str]  # names or globs
+    start: ranges.Places  # the first message: a time, a length after the first, or sequences by topic
+    end: ranges.Places  # the first message that is not replayed
+    rename: Mapping[str, str] | Iterable[tuple[str, str]]  # new names, by name or glob
+    times: str  # of messages: "original", or "now"
+    timeout: float | None  # seconds to wait for room; None, the default, is for ever
+    progress: Show | None
+    outcome: Replayed  # filled while it runs, for those who stop it
+
+
+def replay(
+    lake: str | PathLike[str],
+    *,
+    bus: str | Bus = "default",
+    root: str | PathLike[str] | None = None,
+    master: str | None = None,
+    spark: SparkSession | None = None,
+    **options: Unpack[Options],
+) -> Replayed:
+    """Publish the recording in the directory ``lake`` on ``bus``."""
     found = Lake.open(lake)
-    return replay_rows(found.read(spark), bus, settings=found.settings(), **options)
+    with ExitStack() as stack:
+        target = bus if isinstance(bus, Bus) else stack.enter_context(Bus(bus, root=root))
+        chosen = spark or stack.enter_context(own_session("slipring replay", master))
+        return replay_rows(found.read(chosen), target, settings=recorded_settings(found), **options)
 
 
 def replay_rows(
@@ -66,44 +89,28 @@ def replay_rows(
     bus: Bus,
     *,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
-    speed: float | str = 1.0,
-    topics: Iterable[str] | None = None,
-    exclude: Iterable[str] = (),
-    start: ranges.Places = None,
-    end: ranges.Places = None,
-    rename: Mapping[str, str] | Iterable[tuple[str, str]] = (),
-    times: str = "original",
-    timeout: float | None = None,
-    progress: Show | None = None,
-    outcome: Replayed | None = None,
+    **options: Unpack[Options],
 ) -> Replayed:
-    """Publish rows of a lake (its columns) on ``bus``.
-
-    settings: of each topic, for those that are missing. speed: a factor, or "max". topics, exclude: names or globs.
-    start, end: a time, a length after the first message, or sequences by topic (replay_range). rename: new names, by
-    name or glob. times: "original", or "now" for new stamps. timeout: seconds to wait for room, None for ever. outcome:
-    filled while it runs, for those who stop it.
-    """
-    factor, wait_s = read_speed(speed), timeout_s(timeout)
-    stamped = choice("times", times, ("original", "now")) == 0
-    recorded = order.survey(rows)
-    outcome = Replayed() if outcome is None else outcome
-    chosen = ranges.choose(recorded, topics, exclude)
+    """Publish rows that have a lake's columns; topics that are missing are made with ``settings``."""
+    factor, wait_s = read_speed(options.get("speed", 1.0)), timeout_s(options.get("timeout"))
+    stamped = choice("times", options.get("times", "original"), ("original", "now")) == 0
+    outcome = options.get("outcome") or Replayed()
+    rules = options.get("rename", ())
     with ExitStack() as stack:
-        targets = stack.enter_context(Targets(bus, settings or {}, topics, outcome.notes))
-        chosen = {topic: recorded[topic] for topic in targets.replayable(chosen)}
-        rules = rename.items() if isinstance(rename, Mapping) else rename
-        names = ranges.rename(chosen, rules)
-        first, last = (
-            ranges.read_limits(name, places, chosen) for name, places in (("start", start), ("end", end))
-        )
-        cut = order.cut(rows, chosen, first, last)
+        stack.enter_context(failures("replaying"))
+        recorded = order.survey(rows)
+        targets = stack.enter_context(Targets(bus, settings or {}, options.get("topics"), outcome.notes))
+        wanted = ranges.choose(recorded, options.get("topics"), options.get("exclude", ()))
+        chosen = {topic: recorded[topic] for topic in targets.replayable(wanted)}
+        names = ranges.rename(chosen, rules.items() if isinstance(rules, Mapping) else rules)
+        first = ranges.read_limits("start", options.get("start"), chosen)
+        cut = order.cut(rows, chosen, first, ranges.read_limits("end", options.get("end"), chosen))
         extent = order.measure(cut)
         if not extent.messages:
             outcome.notes.append("there is no message between start and end of the chosen topics")
             return outcome
         targets.open({topic: names[topic] for topic in extent.topics})
-        run = _Run(extent, Pace(factor), stamped, wait_s, targets, progress, outcome)
+        run = _Run(extent, Pace(factor), stamped, wait_s, targets, options.get("progress"), outcome)
         run.publish(stack.enter_context(Feed(order.packed(order.ordered(cut, extent)))))
     return outcome
 
@@ -173,7 +180,8 @@ class _Run:
             except Full:
                 if self._wait_s is not None and waited_s >= self._wait_s:
                     raise Full(
-                        f"topic {publisher.topic!r} had no room for {self._wait_s:g} s: a reader is behind or stopped",
+                        f"topic {publisher.topic!r} had no room for {self._wait_s:g} s: "
+                        "a reader is behind or stopped",
                         argument="timeout",
                     ) from None
                 self._tell()

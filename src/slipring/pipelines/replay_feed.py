@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spark's rows, read ahead by a thread: who publishes by the clock must not wait for a Spark job.
 
-The thread stays at most a few batches ahead. Leaving the ``with`` block ends it, also while Spark is still computing.
+The thread stays at most a few batches ahead. Leaving the ``with`` block ends it, also while Spark is still
+computing.
 """
 
 from __future__ import annotations

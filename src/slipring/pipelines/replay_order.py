@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages of a recording in the order of a replay: by time across topics, by sequence within a topic.
 
-The two can contradict each other: writers of one topic stamp their messages before they get their sequence, and a
-message that was passed on keeps its first stamp. Such a message is *late*: it is due when the latest of those before it
-in its topic is. Only late messages are looked up (a join with few rows); for all others the stamp is the key, so that
-bodies are shuffled once.
+The two can contradict each other: writers of one topic stamp their messages before they get their sequence,
+and a message that was passed on keeps its first stamp. Such a message is *late*: it is due when the latest
+of those before it in its topic is. Only late messages are looked up (a join with few rows); for all others
+the stamp is the key, so that bodies are shuffled once.
 
-Spark sorts into partitions of bounded size, and they come to this process one after the other, as Arrow batches packed
-in rows: neither process ever holds more than a few partitions, however long the recording is.
+Spark sorts into partitions of bounded size, and they come to this process one after the other, as Arrow
+batches packed in rows: neither process ever holds more than a few partitions, however long the recording
+is.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def survey(rows: DataFrame) -> dict[str, Recorded]:
 
 
 def cut(rows: DataFrame, chosen: Mapping[str, Recorded], start: Limits, end: Limits) -> DataFrame:
-    """The chosen topics' messages between the limits, with ``rank``: the how-manieth generation of its topic."""
+    """The chosen topics' messages between the limits; ``rank`` counts the generations of a topic."""
     from pyspark.sql import functions as F
 
     wanted = rows.where("value IS NOT NULL").where(F.col("topic").isin(list(chosen)))

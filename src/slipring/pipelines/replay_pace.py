@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """When the next message is due, and how far from that it was sent.
 
-The schedule is fixed when the first message is sent: a message is due as long after it as it was recorded after it,
-divided by the speed. Nothing shifts it: what was held up is sent as soon as it can be, and its lateness counted. So
-errors do not add up, and the figures cannot hide a delay.
+The schedule is fixed when the first message is sent: a message is due as long after it as it was recorded
+after it, divided by the speed. Nothing shifts it: what was held up is sent as soon as it can be, and its
+lateness counted. So errors do not add up, and the figures cannot hide a delay.
 """
 
 from __future__ import annotations

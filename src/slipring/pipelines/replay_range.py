@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which part of a recording is replayed, and onto which topics: what people write, checked against what is recorded.
+"""Which part of a recording is replayed, and onto which topics; what people write is checked here.
 
 A place in a recording (``start`` is the first that is replayed, ``end`` the first that is not) is written as
 
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from slipring.errors import BadArgument, TopicNotFound
+from slipring.errors import BadArgument
 
 Place = str | int | datetime.datetime | datetime.timedelta | Mapping[str, int]
 Places = Place | Sequence[Place] | None
@@ -29,7 +29,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass(frozen=True)
 class Recorded:
-    """One topic in the lake: its generations in the order they were recorded, and the time of its first message."""
+    """One topic in the lake: its generations in their order, and when its first message was sent."""
 
     topic: str
     generations: tuple[int, ...]
@@ -120,8 +120,8 @@ def _check_sequence(
     if len(chosen[topic].generations) > 1:
         often = len(chosen[topic].generations)
         raise BadArgument(
-            f"{argument}={topic}@{sequence}: {topic!r} was made anew during the recording ({often} generations), "
-            "so a sequence names several messages: give a time",
+            f"{argument}={topic}@{sequence}: {topic!r} was made anew during the recording ({often} "
+            "generations), so a sequence names several messages: give a time",
             argument=argument,
         )
 
@@ -134,7 +134,7 @@ def choose(
     for pattern in topics or ():
         fitting = [topic for topic in recorded if fnmatchcase(topic, pattern)]
         if not fitting:
-            raise TopicNotFound(
+            raise BadArgument(
                 f"topics: {pattern!r} is not in the recording: {_among(recorded)}", argument="topics"
             )
         wanted += fitting
@@ -159,7 +159,8 @@ def rename(chosen: Iterable[str], rules: Iterable[tuple[str, str]]) -> dict[str,
     for topic, target in targets.items():
         if target in sources:
             raise BadArgument(
-                f"rename: {sources[target]!r} and {topic!r} would both become {target!r}: give them different names",
+                f"rename: {sources[target]!r} and {topic!r} would both become {target!r}: "
+                "give them different names",
                 argument="rename",
             )
         sources[target] = topic

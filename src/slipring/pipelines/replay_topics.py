@@ -11,8 +11,22 @@ from slipring._bus.bus import Bus
 from slipring._bus.publisher import Publisher
 from slipring.errors import BadArgument, Busy, TopicExists
 
+from .lake import Lake
+from .lake.model import Json
+from .lake.topics import load
+
 _OF_THE_RING = ("capacity", "slots", "delivery", "writers")  # what a reader or writer can notice
 _OF_A_NEW_ONE = (*_OF_THE_RING, "mode", "max_readers", "max_writers", "max_cursors")
+
+
+def recorded_settings(lake: Lake) -> dict[str, Json]:
+    """The settings of each recorded topic, of its newest life."""
+    found = {}
+    for topic in sorted({file.topic for file in lake.state.files.values()}):
+        lives = load(lake, topic)["generations"].values()
+        if lives:
+            found[topic] = max(lives, key=lambda life: life.get("created_ns", 0))
+    return found
 
 
 class Targets:

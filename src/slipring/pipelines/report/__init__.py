@@ -3,7 +3,7 @@
 
     from slipring.pipelines.report import Report, report
 
-report(spark, "lake/")             everything at once: Findings, and with ``html=`` a page to look at
+report("lake/")                    everything at once: Findings, and with ``html=`` a page to look at
 Report(spark, rows)                one method for each table, as DataFrames for notebooks
 
 tables     Report
@@ -15,8 +15,14 @@ page       the page
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from slipring.errors import BadArgument
+from slipring.pipelines.endings import own_session
+from slipring.pipelines.failures import failures
+from slipring.pipelines.lake import Lake
 
 from .findings import Findings, find
 from .tables import Report
@@ -28,15 +34,21 @@ __all__ = ["Findings", "Report", "report", "write_page"]
 
 
 def report(
-    spark: SparkSession, lake: str | os.PathLike[str], *, html: str | os.PathLike[str] | None = None
+    lake: str | os.PathLike[str],
+    *,
+    html: str | os.PathLike[str] | None = None,
+    master: str | None = None,
+    spark: SparkSession | None = None,
 ) -> Findings:
     """All tables of the recording in the directory ``lake``; with ``html``, also as a page in that file."""
-    from slipring.pipelines.lake import Lake
-
-    found = find(Report(spark, Lake.open(lake).read(spark)), Path(lake).resolve().name)
+    found = Lake.open(lake)
+    with ExitStack() as stack:
+        chosen = spark or stack.enter_context(own_session("slipring report", master))
+        stack.enter_context(failures("computing the report"))
+        findings = find(Report(chosen, found.read(chosen)), found.path.name)
     if html is not None:
-        write_page(found, html)
-    return found
+        write_page(findings, html)
+    return findings
 
 
 def write_page(found: Findings, html: str | os.PathLike[str]) -> None:
@@ -48,5 +60,10 @@ def write_page(found: Findings, html: str | os.PathLike[str]) -> None:
     try:
         temporary.write_text(render(found), encoding="utf-8")
         os.replace(temporary, path)
+    except OSError as error:
+        raise BadArgument(
+            f"html={os.fspath(html)!r} cannot be written: {error.strerror}", argument="html"
+        ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

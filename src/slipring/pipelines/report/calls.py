@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that were recorded: who called what, how long it took, and how it ended.
 
-A call is a message on ``<service>.calls``, its answer one on ``<service>.reply.<client>`` (docs/spec/calls.md). They
-are decoded as a server decodes them: what is no message of that protocol is counted and passed over, whatever topic it
-is on. Service, client and ``req_id`` tell which belong together.
+A call is a message on ``<service>.calls``, its answer one on ``<service>.reply.<client>``
+(docs/spec/calls.md). They are decoded as a server decodes them: what is no message of that protocol is
+counted and passed over, whatever topic it is on. Service, client and ``req_id`` tell which belong together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 CALLS_TOPIC = r"^(.+)\.calls$"
 REPLY_TOPIC = r"^(.+)\.reply\.([0-9a-f]{16})$"
-_DECODED = "service string, client string, request long, kind string, detail string, error string, timestamp_ns long"
+_DECODED = (
+    "service string, client string, request long, kind string, detail string, error string, timestamp_ns long"
+)
 KINDS = {2: "call", 3: "cancel", 4: "credit", 5: "result", 6: "part", 7: "chunk", 8: "end", 9: "error"}
 _BELONG = {True: {"call", "cancel", "credit"}, False: {"result", "part", "chunk", "end", "error"}}
 
@@ -30,16 +32,20 @@ def decoded(rows: DataFrame) -> DataFrame:
 
     ours = F.col("topic").rlike(CALLS_TOPIC) | F.col("topic").rlike(REPLY_TOPIC)
     asked = F.col("topic").rlike(CALLS_TOPIC)
-    known = rows.where("value IS NOT NULL").where(ours).select(
-        F.when(asked, F.regexp_extract("topic", CALLS_TOPIC, 1))
-        .otherwise(F.regexp_extract("topic", REPLY_TOPIC, 1))
-        .alias("service"),
-        F.when(asked, F.coalesce("sender", F.lit("")))
-        .otherwise(F.regexp_extract("topic", REPLY_TOPIC, 2))
-        .alias("client"),
-        asked.alias("asked"),
-        "timestamp_ns",
-        "value",
+    known = (
+        rows.where("value IS NOT NULL")
+        .where(ours)
+        .select(
+            F.when(asked, F.regexp_extract("topic", CALLS_TOPIC, 1))
+            .otherwise(F.regexp_extract("topic", REPLY_TOPIC, 1))
+            .alias("service"),
+            F.when(asked, F.coalesce("sender", F.lit("")))
+            .otherwise(F.regexp_extract("topic", REPLY_TOPIC, 2))
+            .alias("client"),
+            asked.alias("asked"),
+            "timestamp_ns",
+            "value",
+        )
     )
     return known.mapInArrow(_decode, _DECODED)
 

@@ -13,7 +13,7 @@ ACCURACY = 10_000  # of percentiles: a rank is right to within one part of this
 
 
 def narrow(rows: DataFrame) -> DataFrame:
-    """topic, generation, offset, span, lost, timestamp_ns, sender, type, size, received_ns; a hole's size is NULL."""
+    """All columns but the body, whose ``size`` is there instead; a hole's is NULL."""
     from pyspark.sql import functions as F
 
     texts = [F.coalesce(name, F.lit("")).alias(name) for name in ("sender", "type")]

@@ -75,7 +75,7 @@ class Report:
         return traffic.rates(self._narrow, self._gaps, round(seconds * 1e9))
 
     def distributions(self) -> DataFrame:
-        """Distributions of ``size`` (bytes), ``interval`` and ``delay`` (ns) over steps of a logarithmic scale."""
+        """Distributions of ``size`` (bytes), ``interval`` and ``delay`` (ns) over a logarithmic scale."""
         measures = {"size": "size", "interval": "interval_ns", "delay": "delay_ns"}
         return timing.distributions(self._narrow, measures)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When things came: the time between messages, the delay until they were recorded, and where some are missing."""
+"""When things came: the time between messages, the delay until recorded, and where some are missing."""
 
 from __future__ import annotations
 
@@ -63,16 +63,20 @@ def sender_intervals(rows: DataFrame) -> DataFrame:
     """The time between messages of one sender on one topic."""
     from pyspark.sql import functions as F
 
-    found = messages(rows).groupBy("topic", "sender").agg(
-        F.count("sender_interval_ns").alias("intervals"),
-        *percentiles("sender_interval_ns", "interval_s", 1e9),
-        *percentiles("delay_ns", "delay_s", 1e9),
+    found = (
+        messages(rows)
+        .groupBy("topic", "sender")
+        .agg(
+            F.count("sender_interval_ns").alias("intervals"),
+            *percentiles("sender_interval_ns", "interval_s", 1e9),
+            *percentiles("delay_ns", "delay_s", 1e9),
+        )
     )
     return found.orderBy("topic", "sender")
 
 
 def delays(rows: DataFrame) -> DataFrame:
-    """The delay from publishing to recording; ``negative`` counts those whose clocks contradict each other."""
+    """The delay from publishing to recording; ``negative`` ones are of clocks that disagree."""
     from pyspark.sql import functions as F
 
     found = rows.groupBy("topic").agg(
@@ -122,7 +126,10 @@ def distributions(rows: DataFrame, measures: Mapping[str, str]) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    pairs = [F.struct(F.lit(name).alias("measure"), F.col(column).alias("value")) for name, column in measures.items()]
+    pairs = [
+        F.struct(F.lit(name).alias("measure"), F.col(column).alias("value"))
+        for name, column in measures.items()
+    ]
     values = rows.select("topic", F.inline(F.array(*pairs))).where("value IS NOT NULL")
     step = F.floor(F.log10("value") * PER_DECADE + 1e-9)
     steps = F.when(F.col("value") >= 1, step).otherwise(F.lit(-1)).cast("int").alias("step")

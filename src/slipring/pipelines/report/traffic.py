@@ -44,8 +44,15 @@ def topics(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     sizes = percentiles("size", "size")
-    sent = messages(rows).groupBy("topic").agg(
-        *_amounts(), F.countDistinct("sender").alias("senders"), F.countDistinct("type").alias("types"), *sizes
+    sent = (
+        messages(rows)
+        .groupBy("topic")
+        .agg(
+            *_amounts(),
+            F.countDistinct("sender").alias("senders"),
+            F.countDistinct("type").alias("types"),
+            *sizes,
+        )
     )
     whole = rows.groupBy("topic").agg(
         F.countDistinct("generation").alias("generations"),
@@ -75,8 +82,10 @@ def busiest(rows: DataFrame, count: int) -> DataFrame:
     from pyspark.sql import functions as F
 
     minute = F.expr(f"timestamp_ns - pmod(timestamp_ns, {MINUTE_NS})").alias("minute_ns")
-    by_topic = messages(rows).groupBy(minute, "topic").agg(
-        F.count("*").alias("messages"), F.sum("size").alias("bytes")
+    by_topic = (
+        messages(rows)
+        .groupBy(minute, "topic")
+        .agg(F.count("*").alias("messages"), F.sum("size").alias("bytes"))
     )
     found = by_topic.groupBy("minute_ns").agg(
         F.sum("messages").alias("messages"),

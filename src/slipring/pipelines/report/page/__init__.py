@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: one HTML file with its drawings, style and script in it; it fetches nothing, and says so to the browser."""
+"""The page: one HTML file with its drawings, style and script in it; it may not fetch anything."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def render(found: Findings) -> str:
 
 def _content(found: Findings) -> tuple[str, dict[str, object]]:
     top = tag("div", "Slipring report", tag("span", words(found.name)), class_="eyebrow")
-    foot = tag("footer", f"Computed by Spark, {moment(found.made_ns)}. Percentiles are right to within 0.01 % of the ranks.")
+    foot = tag(
+        "footer",
+        f"Computed by Spark, {moment(found.made_ns)}. Percentiles are right to within 0.01 % of the ranks.",
+    )
     if not found.totals["messages"] and not found.totals["gaps"]:
         nothing = tag("p", "Record something first: <code>slipring record TOPIC --to LAKE</code>")
         return top + tag("h1", "Nothing is recorded here.") + nothing + foot, {}
@@ -49,7 +52,11 @@ def _content(found: Findings) -> tuple[str, dict[str, object]]:
     parts = (
         *(top, tag("h1", _headline(found)), tag("p", _subtitle(found)), _tiles(found), traffic),
         *(ridges.draw(found), figures.topics(found), figures.calls(found)),
-        *(tag("div", figures.gaps(found), figures.busiest(found), class_="panels"), figures.senders(found), foot),
+        *(
+            tag("div", figures.gaps(found), figures.busiest(found), class_="panels"),
+            figures.senders(found),
+            foot,
+        ),
     )
     return "".join(parts), data
 
@@ -57,7 +64,7 @@ def _content(found: Findings) -> tuple[str, dict[str, object]]:
 def _headline(found: Findings) -> str:
     totals = found.totals
     lost = totals["lost"]
-    end = f'<em>{counted(lost, "message")} lost.</em>' if lost else "Nothing lost."
+    end = f"<em>{counted(lost, 'message')} lost.</em>" if lost else "Nothing lost."
     return f"{counted(totals['messages'], 'message')} in {duration(totals['seconds'])}. {end}"
 
 
@@ -73,14 +80,25 @@ def _tiles(found: Findings) -> str:
     facts = [
         (number(totals["topics"]), "topics" if totals["topics"] != 1 else "topic", ""),
         (size(totals["bytes"]), "of bodies", ""),
-        (number(totals["lost"]), f"lost, in {counted(totals['gaps'], 'gap')}", "bad" if totals["lost"] else "good"),
+        (
+            number(totals["lost"]),
+            f"lost, in {counted(totals['gaps'], 'gap')}",
+            "bad" if totals["lost"] else "good",
+        ),
     ]
     if delay:
-        facts.append((duration(delay["delay_s_p99"]), f"worst p99 until recorded: {words(delay['topic'])}", ""))
+        facts.append(
+            (duration(delay["delay_s_p99"]), f"worst p99 until recorded: {words(delay['topic'])}", "")
+        )
     if silence:
         facts.append((duration(silence["interval_s_max"]), f"longest silence: {words(silence['topic'])}", ""))
     if totals["calls"]:
-        looks = "bad" if totals["errors"] else "good"
-        facts.append((number(totals["calls"]), f"calls, {counted(totals['errors'], 'error')}", looks))
-    tiles = (tag("div", tag("b", fact, class_=look), tag("span", name), class_="tile") for fact, name, look in facts)
+        errors = totals["errors"]
+        facts.append(
+            (number(errors), f"errors of {counted(totals['calls'], 'call')}", "bad" if errors else "good")
+        )
+    tiles = (
+        tag("div", tag("b", fact, class_=look), tag("span", name), class_="tile")
+        for fact, name, look in facts
+    )
     return tag("div", *tiles, class_="tiles")

@@ -11,6 +11,8 @@ from slipring.units import counted, duration, frequency, moment, number, size, s
 from ..findings import Findings, Row
 from .markup import more, section, tag, words
 
+NONE = "-"
+
 
 class Column(NamedTuple):
     """A heading, what a row says under it (as markup), and whether it is a number."""
@@ -25,7 +27,7 @@ def text(title: str, name: str) -> Column:
 
 
 def figure(title: str, name: str, spell: Callable[[Any], str] = number) -> Column:
-    return Column(title, lambda row: "–" if row[name] is None else spell(row[name]))
+    return Column(title, lambda row: NONE if row[name] is None else spell(row[name]))
 
 
 def bar(title: str, name: str, most: float) -> Column:
@@ -83,7 +85,7 @@ def topics(found: Findings) -> str:
 
 def _silence(row: Row | None) -> str:
     if row is None:
-        return "–"
+        return NONE
     return f'<span title="from {moment(row["silent_from_ns"])}">{duration(row["interval_s_max"])}</span>'
 
 
@@ -92,9 +94,7 @@ def senders(found: Findings) -> str:
     none: Row = {}
 
     def of(title: str, name: str) -> Column:
-        return Column(
-            title, lambda row: duration(timing.get((row["topic"], row["sender"]), none).get(name))
-        )
+        return Column(title, lambda row: duration(timing.get((row["topic"], row["sender"]), none).get(name)))
 
     columns = (
         *(text("topic", "topic"), text("sender", "sender"), *_SENT),
@@ -102,7 +102,9 @@ def senders(found: Findings) -> str:
         *(of("delay p50", "delay_s_p50"), of("p99", "delay_s_p99")),
     )
     by_type = table((text("topic", "topic"), text("type", "type"), *_SENT), found.types)
-    summary = tag("summary", f"{counted(len(found.senders), 'sender')} and {counted(len(found.types), 'type')}")
+    summary = tag(
+        "summary", f"{counted(len(found.senders), 'sender')} and {counted(len(found.types), 'type')}"
+    )
     content = (
         *(table(columns, found.senders), more(found.cut.get("senders", 0), "senders")),
         *(by_type, more(found.cut.get("types", 0), "types")),
@@ -112,11 +114,21 @@ def senders(found: Findings) -> str:
 
 def _outcomes(row: Row) -> str:
     parts = "".join(
-        f'<i class="{name}" style="width:{100 * row[name] / row["calls"]:.2f}%" title="{number(row[name])} {name}"></i>'
+        tag(
+            "i",
+            class_=name,
+            style=f"width:{100 * row[name] / row['calls']:.2f}%",
+            title=f"{row[name]:,} {name}",
+        )
         for name in ("answered", "errors", "cancelled", "open")
         if row[name]
     )
     return f'<span class="outcomes">{parts}</span>'
+
+
+def _shortly(time_ns: int, letters: int = 23) -> str:
+    """A time without its zone, which the head of the page tells."""
+    return tag("span", moment(time_ns)[:letters], class_="nowrap")
 
 
 def _red(name: str) -> Column:
@@ -137,12 +149,14 @@ def calls(found: Findings) -> str:
     )
     failures = (
         *(text("service", "service"), text("method", "method"), text("reason", "reason")),
-        *(text("error", "error"), figure("calls", "calls"), figure("last", "last_ns", moment)),
+        *(text("error", "error"), figure("calls", "calls"), figure("last", "last_ns", _shortly)),
     )
     odd = sum(row["count"] for row in found.malformed_calls)
     note = f" {counted(odd, 'message')} on topics named like those of calls were none." if odd else ""
     errors = table(failures, found.call_errors) if found.call_errors else ""
-    explanation = "From the call's stamp to that of its answer, as the client and the server sent them." + note
+    explanation = (
+        "From the call's stamp to that of its answer, as the client and the server sent them." + note
+    )
     return section("Calls", explanation, table(columns, found.calls), errors)
 
 
@@ -152,28 +166,33 @@ def gaps(found: Findings) -> str:
 
     def between(row: Row) -> str:
         if row["after_ns"] is None or row["before_ns"] is None:
-            return "–"
+            return NONE
         return duration(max(row["before_ns"] - row["after_ns"], 0) / 1e9)
 
     columns = (
-        Column("when", lambda row: moment(row["at_ns"]), right=False),
+        Column("when", lambda row: _shortly(row["at_ns"]), right=False),
         text("topic", "topic"),
-        figure("first sequence", "offset"),
+        figure("sequence", "offset"),
         *(_red("lost"), figure("abandoned", "abandoned")),
-        Column("time without", between),
+        Column("for", between),
     )
     left_off = more(found.cut.get("gaps", 0), "gaps")
     explanation = (
         "Sequences that brought no message. Lost: overwritten before the recorder came. "
         "Abandoned: its writer died or gave up, so nothing is missing."
     )
-    return section("Gaps", explanation, table(columns, found.gaps[:100]), more(len(found.gaps) - 100, "gaps") if len(found.gaps) > 100 else left_off)
+    return section(
+        "Gaps",
+        explanation,
+        table(columns, found.gaps[:100]),
+        more(len(found.gaps) - 100, "gaps") if len(found.gaps) > 100 else left_off,
+    )
 
 
 def busiest(found: Findings) -> str:
     most = max((row["messages"] for row in found.busiest), default=0)
     columns = (
-        Column("minute", lambda row: moment(row["minute_ns"])[:16], right=False),
+        Column("minute", lambda row: _shortly(row["minute_ns"], 16), right=False),
         bar("messages", "messages", most),
         figure("data", "bytes", size),
         text("most of them on", "topic"),

@@ -102,8 +102,14 @@ def _ticks(axis: Axis) -> str:
     span_s = axis.steps * axis.width_ns / 1e9
     raw = span_s / _TICKS
     power = 10.0 ** math.floor(math.log10(raw)) if raw < 1 else 1.0
-    nice = (1, 2, 5, 10) if raw < 1 else (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400)
-    step_s = next((factor * power for factor in nice if factor * power >= raw), math.ceil(raw / 86_400) * 86_400)
+    nice = (
+        (1, 2, 5, 10)
+        if raw < 1
+        else (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400)
+    )
+    step_s = next(
+        (factor * power for factor in nice if factor * power >= raw), math.ceil(raw / 86_400) * 86_400
+    )
     step_ns = round(step_s * 1e9)
     first = -(-axis.begin_ns // step_ns) * step_ns
     marks, place = [], first
@@ -112,7 +118,13 @@ def _ticks(axis: Axis) -> str:
         if share <= 96:
             marks.append(tag("i", clock(place, span_s), style=f"left:{share:.2f}%"))
         place += step_ns
-    return tag("div", tag("div", class_="name"), tag("div", *marks, class_="axis"), tag("div", class_="figure"), class_="lane ticks")
+    return tag(
+        "div",
+        tag("div", class_="name"),
+        tag("div", *marks, class_="axis"),
+        tag("div", class_="figure"),
+        class_="lane ticks",
+    )
 
 
 def draw(found: Findings) -> tuple[str, dict[str, Any]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML and SVG as text. Whatever comes from a recording goes through ``words``: names there can be anything."""
+"""HTML and SVG as text. What comes from a recording goes through ``words``: names there can be anything."""
 
 from __future__ import annotations
 
@@ -49,4 +49,8 @@ def drawing(width: float, height: float, title: str, *content: str) -> str:
 
 def more(count: int, noun: str) -> str:
     """What is not shown."""
-    return tag("p", f"… and {count:,} more {noun}, which --format json or a notebook shows.", class_="more") if count else ""
+    return (
+        tag("p", f"… and {count:,} more {noun}, which --format json or a notebook shows.", class_="more")
+        if count
+        else ""
+    )

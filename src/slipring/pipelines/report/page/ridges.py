@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from slipring.units import duration, size
@@ -14,6 +14,7 @@ from ..timing import PER_DECADE
 from .markup import drawing, section, tag, words
 
 _HEIGHT = 100.0
+_TICKS = 4
 
 
 class Measure(NamedTuple):
@@ -28,13 +29,13 @@ class Measure(NamedTuple):
 
 
 MEASURES = (
-    Measure("size", "size", 1.0, "Sizes", "Bytes of a message's body.", size),
+    Measure("size", "size", 1.0, "Sizes", "Of bodies, in bytes.", size),
     Measure(
         "interval",
         "interval_s",
         1e9,
         "Time between messages",
-        "Between the stamps of a topic's messages; what lies around a gap does not count.",
+        "By their stamps; not around a gap.",
         duration,
     ),
     Measure(
@@ -42,7 +43,7 @@ MEASURES = (
         "delay_s",
         1e9,
         "From publishing to recording",
-        "Until the recorder read it: the recorder's batches are in it, a subscriber sees a message much sooner.",
+        "It reads in batches: subscribers are much sooner.",
         duration,
     ),
 )
@@ -56,7 +57,7 @@ class Scale(NamedTuple):
 
     @classmethod
     def around(cls, rows: list[Row]) -> Scale:
-        steps = [max(row["step"], 0) for row in rows]
+        steps = [max(row["step"], 0) for row in rows] or [0]
         low = math.floor(min(steps) / PER_DECADE) * PER_DECADE
         return cls(low, max(math.floor(max(steps) / PER_DECADE) * PER_DECADE, low) + PER_DECADE)
 
@@ -84,58 +85,53 @@ def _bars(rows: list[Row], scale: Scale) -> str:
     return "".join(bars)
 
 
-def _row(topic: str, at: int, rows: list[Row], figures: Row, measure: Measure, scale: Scale) -> str:
+def _cell(rows: list[Row], figures: Row | None, measure: Measure, scale: Scale) -> str:
+    if not rows or figures is None:
+        return tag("div", tag("div", class_="plot"), tag("div", class_="figure"), class_="cell")
     middle, high = (figures[f"{measure.column}_{name}"] or 0.0 for name in ("p50", "p99"))
-    marks = [
-        tag("line", x1=place, x2=place, y1=0, y2=_HEIGHT, class_=name)
-        for name, place in (
-            ("p50", scale.place(middle * measure.unit)),
-            ("p99", scale.place(high * measure.unit)),
-        )
-    ]
-    plot = drawing(scale.high - scale.low, _HEIGHT, f"{words(topic)}: {measure.title}", _bars(rows, scale), *marks)
+    places = {"p50": scale.place(middle * measure.unit), "p99": scale.place(high * measure.unit)}
+    marks = [tag("line", x1=place, x2=place, y1=0, y2=_HEIGHT, class_=name) for name, place in places.items()]
+    plot = drawing(scale.high - scale.low, _HEIGHT, measure.title, _bars(rows, scale), *marks)
     figure = tag("span", measure.spell(middle)), tag("small", measure.spell(high))
-    return tag(
-        "div",
-        tag("div", tag("b", words(topic)), class_="name"),
-        tag("div", plot, class_="plot"),
-        tag("div", *figure, class_="figure"),
-        class_=f"lane c{at % 8}",
-    )
+    return tag("div", tag("div", plot, class_="plot"), tag("div", *figure, class_="figure"), class_="cell")
 
 
 def _ticks(scale: Scale, measure: Measure) -> str:
     marks = []
     decades = range(scale.low // PER_DECADE, scale.high // PER_DECADE + 1)
-    every = math.ceil(len(decades) / 5)
+    every = math.ceil(len(decades) / _TICKS)
     for decade in decades[::every]:
         share = 100 * (decade * PER_DECADE - scale.low) / (scale.high - scale.low)
-        if share <= 92:
+        if share <= 85:
             marks.append(tag("i", measure.spell(10.0**decade / measure.unit), style=f"left:{share:.2f}%"))
     head = tag("div", tag("span", "p50"), tag("small", "p99"), class_="figure")
-    return tag("div", tag("div", class_="name"), tag("div", *marks, class_="axis"), head, class_="lane ticks")
-
-
-def _panel(measure: Measure, rows: list[Row], figures: Mapping[str, Row], order: Mapping[str, int]) -> str:
-    if not rows:
-        return section(measure.title, "Nothing to measure: it takes a message or two of a topic.")
-    scale = Scale.around(rows)
-    lanes = [
-        _row(topic, order[topic], steps, figures[topic], measure, scale)
-        for topic, steps in by_topic(rows).items()
-        if topic in figures
-    ]
-    return section(measure.title, measure.explanation, tag("div", *lanes, _ticks(scale, measure), class_="lanes ridges"))
+    return tag("div", tag("div", *marks, class_="axis"), head, class_="cell")
 
 
 def draw(found: Findings) -> str:
-    """The three panels."""
+    """One section: a row for each topic, a column for each measure."""
     drawn = busiest_topics(found.topics)
-    order = {topic: at for at, topic in enumerate(drawn)}
     tables = {"size": found.topics, "interval": found.intervals, "delay": found.delays}
-    panels = []
+    heads, ticks = [], []
+    cells: dict[str, list[str]] = {topic: [] for topic in drawn}
     for measure in MEASURES:
         rows = [row for row in found.distributions if row["measure"] == measure.name]
+        scale, steps = Scale.around(rows), by_topic(rows)
         figures = {row["topic"]: row for row in tables[measure.name]}
-        panels.append(_panel(measure, rows, figures, order))
-    return tag("div", *panels, class_="panels")
+        heads.append(tag("div", tag("b", measure.title), measure.explanation, class_="head"))
+        ticks.append(_ticks(scale, measure))
+        for topic in drawn:
+            cells[topic].append(_cell(steps.get(topic, []), figures.get(topic), measure, scale))
+    name = tag("div", class_="name")
+    lanes = [
+        tag("div", tag("div", tag("b", words(topic)), class_="name"), *row, class_=f"row c{at % 8}")
+        for at, (topic, row) in enumerate(cells.items())
+    ]
+    return section(
+        "Distributions",
+        "On logarithmic scales. The line in each is p50, the dashed one p99.",
+        tag("div", name, *heads, class_="row heads"),
+        *lanes,
+        tag("div", name, *ticks, class_="row ticks"),
+        class_="ridges",
+    )
