@@ -116,6 +116,8 @@ class Bus(Topics):
 
     def _subscriber(self, topic: str, arguments: tuple[Any, ...]) -> Subscriber:
         subscriber = Subscriber(self.path, topic, arguments)
+        if not subscriber.attached:
+            self._clear_half(topic)
         self._handles.add(subscriber)
         return subscriber
 
@@ -210,12 +212,6 @@ class Bus(Topics):
     @property
     def closed(self) -> bool:
         return self._closed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Bus {self.name!r} at {self.path}>"

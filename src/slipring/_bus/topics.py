@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from typing import Any
 
-from slipring.errors import BadArgument, Closed, TopicNotFound
+from slipring.errors import BadArgument, Closed, SlipringError, TopicNotFound
 
 from . import directory, doctor, frame_streams, kinds, settings
 from .clock import Clock
+from .closing import Closing
 from .native import _native
 
 
-class Topics:
+class Topics(Closing):
     """A directory of topics under a name."""
 
     clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
@@ -94,6 +96,12 @@ class Topics:
 
     def _remove(self, topic: str) -> None:
         kinds.kind_of(self.path, topic).remove(self.path, topic)
+
+    def _clear_half(self, topic: str) -> None:
+        """A creator or remover that died half-way leaves a reader table without a ring: clear it away."""
+        if os.path.lexists(os.path.join(self.path, f"{topic}.readers")):
+            with contextlib.suppress(SlipringError):  # not ours to write, or somebody is making it just now
+                kinds.TOPIC.mend(self.path, topic, True)
 
     def topics(self) -> list[str]:
         """The names of the topics that exist, sorted."""
