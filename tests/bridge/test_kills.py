@@ -14,7 +14,7 @@ KILLS = 6
 RING = {"capacity": 65536, "slots": 256}
 
 PUBLISHER = """
-with slipring.Bus(address) as remote, remote.publisher("t", sender=f"run{run}") as pub:
+with slipring.Bus(address + "?connect_timeout=60") as remote, remote.publisher("t", sender=f"run{run}") as pub:
     for number in range(count):
         pub.send(b"%d %d" % (run, number), timeout=60)
         if number % 10 == 0:
@@ -23,7 +23,7 @@ say("done")
 """
 
 SUBSCRIBER = """
-remote = slipring.Bus(address)
+remote = slipring.Bus(address + "?connect_timeout=60")
 sub = remote.subscriber("t", start="oldest", cursor=cursor)
 say("ready")
 done = False
@@ -193,7 +193,7 @@ def test_a_killed_reliable_subscriber_holds_the_publishers_back_no_longer_than_i
 
 MIRROR = """
 from slipring.bridge import Mirror
-here, there = slipring.Bus("test", root=root), slipring.Bus(address)
+here, there = slipring.Bus("test", root=root), slipring.Bus(address + "?connect_timeout=60")
 source, target = (here, there) if push else (there, here)
 mirror = Mirror(source, target, ["t:u"], source_state=state, target_state=state).start()
 say("ready")

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from threading import RLock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from .closing import Closing
 from .elements import Elements
 from .elements_bytes import BytesElements, BytesSlot
 from .elements_numpy import NumpySlot
 from .native import _native
 
 
-class CellsWriter:
+class CellsWriter(Closing):
     """Puts elements; never waits for the reader. Made by `Cells.writer`."""
 
     __slots__ = ("__weakref__", "_elements", "_end", "_lock", "_memory", "name")
@@ -48,12 +49,6 @@ class CellsWriter:
     @property
     def closed(self) -> bool:
         return self._end.closed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<CellsWriter {self.name!r}{' closed' if self.closed else ''}>"
@@ -96,7 +91,7 @@ class Slot:
                 self.seq = self._end.commit()
 
 
-class CellsReader:
+class CellsReader(Closing):
     """Takes elements, each once; never waits for the writer. Made by `Cells.reader`."""
 
     __slots__ = ("__weakref__", "_elements", "_end", "_last", "_lock", "_memory", "_stride", "name")
@@ -172,12 +167,6 @@ class CellsReader:
     @property
     def closed(self) -> bool:
         return self._end.closed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<CellsReader {self.name!r}{' closed' if self.closed else ''}>"

@@ -11,23 +11,29 @@ from typing import Any
 from slipring.errors import BadArgument, Corrupt
 
 
-def numpy(what: str) -> ModuleType:
-    """The module; `what` needs it."""
+def numpy(what: str, instead: str = "") -> ModuleType:
+    """The module; `what` needs it, unless one does something instead."""
     try:
         import numpy
     except ImportError as error:
-        raise ImportError(f'{what} needs numpy: pip install "slipring[numpy]"') from error
+        raise ImportError(f'{what} needs numpy: pip install "slipring[numpy]"{instead}') from error
     return numpy
 
 
-def to_text(dtype: Any, what: str) -> tuple[str, int]:
-    """A dtype as (text, bytes of an element): "|u1", "<f4", "[('x', '<f4'), …]"."""
+def parse(dtype: Any, module: ModuleType) -> Any:
+    """The dtype that somebody means; one of Python objects is refused."""
     try:
-        chosen = numpy(what).dtype(dtype)
+        chosen = module.dtype(dtype)
     except (TypeError, ValueError, SyntaxError) as error:
         raise BadArgument(f"dtype={dtype!r} is no numpy dtype: {error}", argument="dtype") from None
     if chosen.hasobject:
         raise BadArgument(f"dtype={dtype!r} has Python objects, which cannot be shared", argument="dtype")
+    return chosen
+
+
+def to_text(dtype: Any, what: str) -> tuple[str, int]:
+    """A dtype as (text, bytes of an element): "|u1", "<f4", "[('x', '<f4'), …]"."""
+    chosen = parse(dtype, numpy(what))
     if chosen.subdtype is not None:
         raise BadArgument(f"dtype={dtype!r} is an array itself: put its shape into shape=", argument="dtype")
     if chosen.itemsize == 0:

@@ -14,6 +14,7 @@ from typing import Any
 
 from slipring.errors import BadArgument, Corrupt
 
+from . import dtypes
 from .elements_bytes import BytesElements
 from .elements_numpy import NumpyElements, import_numpy
 from .settings import positive
@@ -42,11 +43,7 @@ def describe(dtype: Any, shape: Any, size: Any) -> Elements | None:
         return None
     dimensions = () if shape is None else shape if isinstance(shape, Sequence) else (shape,)
     checked = [positive("shape", dimension) for dimension in dimensions]
-    try:
-        parsed = import_numpy().dtype(dtype)
-    except (TypeError, ValueError) as error:
-        raise BadArgument(f"dtype={dtype!r} is not a numpy dtype: {error}", argument="dtype") from error
-    return NumpyElements(parsed, checked)
+    return NumpyElements(dtypes.parse(dtype, import_numpy()), checked)
 
 
 def _tuples(described: Any) -> Any:
@@ -72,15 +69,7 @@ def from_format(text: str, size: int) -> Elements:
             if not isinstance(told["shape"], list):
                 raise TypeError("shape is no list")
             elements = NumpyElements(dtype, [positive("shape", dimension) for dimension in told["shape"]])
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-        MemoryError,
-    ) as error:
+    except _NOT_UNDERSTOOD as error:
         raise Corrupt(
             f"the cells' format {text[:80]!r} is not understood: {error}", argument="topic"
         ) from error

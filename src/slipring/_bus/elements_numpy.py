@@ -11,19 +11,14 @@ from typing import Any
 
 from slipring.errors import BadArgument
 
+from . import dtypes
 from .native import _native
 
 Region = _native.Region
 
 
 def import_numpy() -> Any:
-    try:
-        import numpy
-    except ImportError as error:
-        raise ImportError(
-            'cells with a dtype need numpy: pip install "slipring[numpy]", or give size= for plain bytes'
-        ) from error
-    return numpy
+    return dtypes.numpy("a cell's dtype", ", or give size= for plain bytes")
 
 
 class NumpyElements:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import BadArgument, TopicNotFound
 
 from . import dtypes
+from .closing import Closing
 from .frame_streams import NEEDS
 from .native import _native
 from .publisher import Publisher
@@ -108,7 +109,7 @@ class _Place:
         self.ndarray = dtypes.numpy(NEEDS).ndarray
 
 
-class FramePublisher:
+class FramePublisher(Closing):
     """Sends frames. Made by `Frames.publisher`; one at a time."""
 
     def __init__(self, publisher: Publisher, writer: _native.FrameWriter) -> None:
@@ -180,12 +181,6 @@ class FramePublisher:
         """Detach. A frame being filled is aborted when its block ends."""
         self._writer.close()
         self._publisher.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = " closed" if self.closed else ""

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Closed, Corrupt
 
 from . import dtypes
+from .closing import Closing
 from .frame_publisher import META_JSON, META_NONE
 from .frame_streams import NEEDS
 from .native import _native
@@ -87,7 +88,7 @@ class Receiving:
         self.__exit__()
 
 
-class FrameSubscriber:
+class FrameSubscriber(Closing):
     """Receives frames. Made by `Frames.subscriber`; usable before the topic exists."""
 
     def __init__(self, subscriber: Subscriber, reader: _native.FrameReader, stream: str | None) -> None:
@@ -151,12 +152,6 @@ class FrameSubscriber:
         """Detach; waits end with Closed. Frames whose arrays are left stay held until these are gone."""
         self._reader.close()
         self.subscriber.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = " closed" if self.closed else "" if self.attached else " waiting for its topic"

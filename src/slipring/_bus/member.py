@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from slipring.errors import Full
 
+from .closing import Closing
 from .settings import timeout_s
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _SLICE_S = 0.005
 INBOX_BYTES = 256 << 20  # a member that only ever sends must not eat all memory
 
 
-class Member:
+class Member(Closing):
     """Made by `Bus.join`."""
 
     def __init__(self, publisher: Publisher, subscriber: Subscriber, *, reliable: bool) -> None:
@@ -141,12 +142,6 @@ class Member:
         """Leave: waits end with Closed."""
         self._publisher.close()
         self.subscriber.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Member {self.sender!r} of {self.topic!r}>"

@@ -10,7 +10,8 @@ from slipring.errors import SlipringError
 from . import wire
 
 if TYPE_CHECKING:
-    from .link import Call, Link
+    from .desk import Call
+    from .link import Link
 
 
 class Handle:
@@ -30,7 +31,7 @@ class Handle:
     def _let_go(self, request: str, **content: Any) -> None:
         """Tell the server without waiting: a handle that nobody uses any more."""
         letter = {"request": request, "handle": self.handle, **content}
-        self._link.post(wire.with_json(wire.REQUEST, self._link.number(), content=letter))
+        self._link.desk.post(wire.with_json(wire.REQUEST, self._link.number(), content=letter))
 
     def reopening(self) -> Call | None:
         """What is asked first on a new connection."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client's link to its bridge: one thread that connects, speaks, listens, and connects again.
 
-The threads of the program put what is to be sent into an outbox and wait for answers. When a connection
-breaks and the next one is greeted, first the handles are opened again where they stood, publishers before
-subscriptions; then what was asked and not answered is asked again, unless doing it twice would be another
-thing than once.
+The threads of the program leave what is to be sent on the desk (desk.py) and wait for answers. When a
+connection breaks and the next one is greeted, first the handles are opened again where they stood,
+publishers before subscriptions; then what was asked and not answered is asked again, unless doing it twice
+would be another thing than once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import itertools
 import os
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -23,6 +21,7 @@ from slipring.errors import Closed, ForkedHandle, SlipringError, Timeout
 from . import refusals, wire
 from .address import Address
 from .connection import Connection, State, denied, gone
+from .desk import Call, Desk, Then
 from .requirement import zmq
 
 if TYPE_CHECKING:
@@ -32,55 +31,24 @@ _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 1.0
 _MISSED_HEARTBEATS = 4
 _DOUBTS = 2  # handshakes that broke before it is said that they are refused
 _LETTERS_A_TURN = 64
-Then = Callable[[Any, Exception | None], None]
-
-
-class Call:
-    """Something asked of the server: what was sent, and the answer.
-
-    again: whether it is asked again on the next connection; False: nobody would know whether it was done;
-    None: it only made sense on this one.
-    """
-
-    def __init__(
-        self, number: int, frames: wire.Frames, owner: Handle | None, again: bool | None, then: Then | None
-    ):
-        self.number, self.frames, self.owner, self.again, self._then = number, frames, owner, again, then
-        self.done = threading.Event()
-        self.value: Any = None
-        self.error: Exception | None = None
-        self.reply: dict[str, Any] = {}
-
-    def finish(self, reply: dict[str, Any], error: Exception | None = None) -> None:
-        self.reply = reply
-        self.error = error or (refusals.from_json(reply) if "error" in reply else None)
-        self.value = reply.get("value")
-        if self._then is not None:
-            self._then(self.value, self.error)
-        self.done.set()
 
 
 class Link:
     def __init__(self, address: Address) -> None:
         self.address = address
         self.client = os.urandom(wire.CLIENT_ID_BYTES)
-        self.connected = False
+        self.desk = Desk()
         self.silence_s = address.connect_timeout_s
         self.welcome: dict[str, Any] = {}
         self.handles: WeakValueDictionary[int, Handle] = WeakValueDictionary()
         self._numbers = itertools.count(1)
         self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self._outbox: deque[wire.Frames] = deque()
-        self._acks: dict[int, wire.Frames] = {}
-        self._calls: dict[int, Call] = {}
         self._settled = threading.Event()  # connected for the first time, or never will be
         self._fatal: Exception | None = None
         self._closing = False
         self._doubts = 0
         self._heard = self._next_beat = 0.0
         self._beat_s = 1.0
-        self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._thread = threading.Thread(target=self._run, name="slipring-bridge-link", daemon=True)
         self._thread.start()
@@ -99,6 +67,10 @@ class Link:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def connected(self) -> bool:
+        return self.desk.connected
 
     def number(self) -> int:
         return next(self._numbers)
@@ -132,11 +104,7 @@ class Link:
 
     def ask(self, call: Call) -> Call:
         self.check()
-        with self._lock:
-            self._calls[call.number] = call
-            if self.connected:
-                self._outbox.append(call.frames)
-        self._ring()
+        self.desk.ask(call)
         return call
 
     def wait_for(self, call: Call, timeout_s: float | None = -1.0) -> Call:
@@ -145,8 +113,7 @@ class Link:
         try:
             answered = call.done.wait(patience_s)
         finally:
-            with self._lock:
-                self._calls.pop(call.number, None)
+            self.desk.forget(call)
         if not answered:
             if not self.connected:
                 raise gone(self.address, f"no connection for {patience_s:g} s")
@@ -155,41 +122,15 @@ class Link:
             raise call.error
         return call
 
-    def post(self, frames: wire.Frames) -> bool:
-        """Send if there is a connection; else it does not matter any more."""
-        with self._lock:
-            if not self.connected:
-                return False
-            self._outbox.append(frames)
-        self._ring()
-        return True
-
-    def acknowledge(self, handle: int, frames: wire.Frames) -> None:
-        """Post how far a subscriber has consumed; only its last word is sent, before anything else."""
-        with self._lock:
-            if not self.connected:
-                return
-            is_first = not self._acks
-            self._acks[handle] = frames
-        if is_first:
-            self._ring()
-
     def close(self) -> None:
         if os.getpid() != self._pid or self._closing:
             return
-        self.post(wire.plain(wire.BYE))
+        self.desk.post(wire.plain(wire.BYE))
         self._closing = True
-        self._ring()
+        self.desk.ring()
         if threading.current_thread() is not self._thread:
             self._thread.join()
-        with self._lock:
-            os.close(self._bell)
-            self._bell = -1
-
-    def _ring(self) -> None:
-        with self._lock:
-            if self._bell >= 0:
-                os.eventfd_write(self._bell, 1)
+        self.desk.close()
 
     # The thread
 
@@ -210,25 +151,16 @@ class Link:
 
     def _pause(self, seconds: float) -> None:
         poller = zmq.Poller()
-        poller.register(self._bell, zmq.POLLIN)
+        poller.register(self.desk.bell, zmq.POLLIN)
         deadline = time.monotonic() + seconds
         while not self._closing and (left := deadline - time.monotonic()) > 0:
             poller.poll(max(1, int(left * 1000)))
-            self._quiet()
-
-    def _quiet(self) -> None:
-        try:
-            os.eventfd_read(self._bell)
-        except BlockingIOError:
-            return
+            self.desk.quiet()
 
     def _end(self) -> None:
         error = self._fatal or Closed("this bus is closed")
         self._settled.set()
-        with self._lock:
-            self.connected = False
-            calls = list(self._calls.values())
-        for call in calls:
+        for call in self.desk.disconnect():
             call.finish({}, error)
         for handle in list(self.handles.values()):
             handle.on_end(error)
@@ -251,10 +183,7 @@ class Link:
         except wire.Malformed:
             greeted = False  # whoever that is; perhaps the right one comes back
         finally:
-            with self._lock:
-                self.connected = False
-                self._outbox.clear()
-                self._acks.clear()
+            self.desk.disconnect()
             connection.close(200 if self._closing else 0)
             for handle in list(self.handles.values()):
                 handle.on_break()
@@ -277,8 +206,8 @@ class Link:
 
     def _turn(self, connection: Connection) -> None:
         timeout_s = max(0.0, self._next_beat - time.monotonic()) if self.connected else 0.1
-        connection.wait(self._bell, timeout_s, to_send=bool(self._outbox))
-        self._quiet()
+        connection.wait(self.desk.bell, timeout_s, to_send=self.desk.has_letters)
+        self.desk.quiet()
         for _ in range(_LETTERS_A_TURN):
             letter = connection.receive()
             if letter is None:
@@ -287,12 +216,8 @@ class Link:
             self._take(letter)
         if self.connected and time.monotonic() >= self._next_beat:
             self._next_beat = time.monotonic() + self._beat_s
-            self.post(wire.plain(wire.PING, 0))
-        with self._lock:
-            self._outbox.extendleft(self._acks.values())
-            self._acks.clear()
-        while self._outbox and connection.send(self._outbox[0]):
-            self._outbox.popleft()
+            self.desk.post(wire.plain(wire.PING, 0))
+        self.desk.send(connection.send)
 
     def _take(self, letter: wire.Letter) -> None:
         kind, numbers, content = letter
@@ -301,8 +226,7 @@ class Link:
         elif kind == wire.REFUSED:
             self._fatal = refusals.from_json(content)
         elif kind == wire.REPLY:
-            with self._lock:
-                call = self._calls.pop(numbers[0], None)
+            call = self.desk.answered(numbers[0])
             if call is not None:
                 call.finish(content)
         elif kind in (wire.BATCH, wire.SYNCED, wire.ATTACHED, wire.FAILED):
@@ -319,27 +243,6 @@ class Link:
         self._next_beat = self._heard + self._beat_s
         self.welcome = welcome
         reopening = [handle.reopening() for _, handle in sorted(self.handles.items())]
-        with self._lock:
-            self._calls = {number: call for number, call in self._calls.items() if call.again is not None}
-            asked = list(self._calls.values())
-            for call in reopening:
-                if call is not None:
-                    self._calls[call.number] = call
-                    self._outbox.append(call.frames)
-            for call in asked:
-                if call.again and call.owner is None:
-                    self._outbox.append(call.frames)
-            self.connected = True
-        for call in asked:
-            if not call.again:
-                call.finish({}, gone(self.address, "it is not known whether that was done"))
+        for call in self.desk.connect(reopening):
+            call.finish({}, gone(self.address, "it is not known whether that was done"))
         self._settled.set()
-
-    def ask_again(self, handle: Handle) -> None:
-        """In the link's thread: the handle is open again, what was asked through it is asked again."""
-        with self._lock:
-            self._outbox.extend(call.frames for call in self._calls.values() if call.owner is handle)
-
-    def calls_of(self, handle: Handle) -> list[Call]:
-        with self._lock:
-            return [call for call in self._calls.values() if call.owner is handle]

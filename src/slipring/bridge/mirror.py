@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Self
 
 from slipring._bus.bus import Bus
+from slipring._bus.closing import Closing
 from slipring._bus.native import _native
 from slipring._bus.settings import start_place
 from slipring.errors import BadArgument, SlipringError
@@ -44,7 +45,7 @@ def _is_glob(pattern: str) -> bool:
     return any(mark in pattern for mark in "*?[")
 
 
-class Mirror:
+class Mirror(Closing):
     """Copies chosen topics from source to target, either of which may be on another host.
 
     >>> here, base = slipring.Bus("robot"), slipring.Bus("zmq+tcp://base:5555/base")
@@ -127,12 +128,6 @@ class Mirror:
             self._thread.join()
         for lane in self.lanes.values():
             lane.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 Mirror.__module__ = "slipring.bridge"

@@ -12,15 +12,16 @@ import math
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
+from slipring._bus.closing import Closing
 from slipring._bus.settings import timeout_s
 from slipring.errors import BadArgument, Closed, TooLarge
 
 from . import wire
 from .connection import gone
+from .desk import Call
 from .handles import Handle
-from .link import Call
 from .loan import Loan
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _text(argument: str, value: str) -> str:
     return value
 
 
-class RemotePublisher(Handle):
+class RemotePublisher(Handle, Closing):
     """As slipring.Publisher, over a bridge. Made by `Bus.publisher`."""
 
     def __init__(
@@ -106,9 +107,9 @@ class RemotePublisher(Handle):
         if error is None and facts["place"]["number"] < self.place["number"]:
             error = gone(self._link.address, "it has forgotten this publisher, and what it published last")
         if error is None:
-            self._link.ask_again(self)
+            self._link.desk.ask_again(self)
             return
-        for call in self._link.calls_of(self):
+        for call in self._link.desk.calls_of(self):
             call.finish({}, error)
 
     # For the program
@@ -224,19 +225,13 @@ class RemotePublisher(Handle):
         if self._closed:
             return
         self._closed = True
-        for call in self._link.calls_of(self):
+        for call in self._link.desk.calls_of(self):
             call.finish({}, Closed("this publisher is closed"))
         self._leave("close_publisher", forget=not self._durable)
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
             self._let_go("close_publisher", forget=not self._durable)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = " closed" if self._closed else ""

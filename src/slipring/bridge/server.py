@@ -20,15 +20,15 @@ from typing import Self
 
 from slipring._bus import directory
 from slipring._bus.bus import Bus
+from slipring._bus.closing import Closing
 from slipring._bus.settings import size_bytes
 from slipring.errors import BadArgument, Busy, Closed, SlipringError, WrongLayout
 
 from . import ledger, refusals, wire
+from .carrying import Carrying
 from .door import Door, identity_of
-from .inlet import Inlet
-from .outlet import Outlet, Window
+from .outlet import Window
 from .session import Session
-from .watch import Watch
 
 MOST_CLIENTS = 1024
 _MOST_IGNORED = 4096
@@ -39,7 +39,7 @@ _MISSED_HEARTBEATS = 4
 _WINDOW = Window()
 
 
-class Server:
+class Server(Closing):
     """Exports a bus.
 
     >>> server = slipring.bridge.Server(slipring.Bus("robot"), "tcp://127.0.0.1:5555")
@@ -69,14 +69,11 @@ class Server:
         self._sessions: dict[bytes, Session] = {}
         self._routes: dict[bytes, Session] = {}
         self._ignored: OrderedDict[bytes, None] = OrderedDict()
-        self._ready: dict[Outlet, Session] = {}
-        self._owners: dict[Outlet, Session] = {}
-        self._waiting: dict[Inlet, Session] = {}
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._next_beat = self._next_tidy = 0.0
         self._door = Door(address, key, clients, insecure, self.max_message)
-        self._watch = Watch()
+        self.carrying = Carrying(bus, self.send)
         self._welcome = {"bus": bus.name, "identity": identity_of(bus), "heartbeat_s": heartbeat_s}
         self._welcome |= {"max_message": self.max_message, "pid": os.getpid()}
 
@@ -110,48 +107,31 @@ class Server:
         if self._stopping:
             return
         self._stopping = True
-        self._watch.wake()
+        self.carrying.watch.wake()
         if self._thread is not None:
             self._thread.join()
         for session in self._sessions.values():
             session.close()
-        self._watch.close()
+        self.carrying.close()
         self._door.close()
         ledger.tidy(self.bus, self.directory)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     # The loop
 
     def _turn(self) -> None:
-        self._door.wait(self._watch.descriptor, self._patience_s())
-        for outlet in self._watch.fired():
-            if outlet in self._owners:
-                self._ready[outlet] = self._owners[outlet]
+        beat_s = max(0.0, self._next_beat - time.monotonic())
+        self._door.wait(self.carrying.watch.descriptor, self.carrying.patience_s(beat_s))
+        self.carrying.notice()
         now = time.monotonic()
         for _ in range(_LETTERS_A_TURN):
             letter = self._door.receive()
             if letter is None:
                 break
             self._receive(*letter, now)
-        for inlet, session in list(self._waiting.items()):
-            self._advance(inlet, session, now)
-        for outlet, session in list(self._ready.items()):
-            if not self.pump(session, outlet):
-                self._ready.pop(outlet, None)
+        self.carrying.turn(now)
         if now >= self._next_beat:
             self._next_beat = now + self.heartbeat_s
             self._look_after(now)
-
-    def _patience_s(self) -> float:
-        if self._ready:
-            return 0.0
-        beat = max(0.0, self._next_beat - time.monotonic())
-        return min(beat, _ROOM_LOOK_S) if self._waiting else beat
 
     def _receive(self, route: bytes, frames: list[bytes], now: float) -> None:
         session = self._routes.get(route)
@@ -205,7 +185,7 @@ class Server:
         for session in list(self._sessions.values()):
             if session.connected:
                 self.send(session, wire.plain(wire.PING, 0))
-                self._tell_failures(session)
+                self.carrying.tell_failures(session)
             silent = now - session.heard > self.heartbeat_s * _MISSED_HEARTBEATS
             if session.connected and not silent:
                 session.gone_since = now
@@ -222,8 +202,7 @@ class Server:
     def _end(self, session: Session) -> None:
         self._sessions.pop(session.client, None)
         self._routes.pop(session.route, None)
-        for inlet in session.inlets.values():
-            self._waiting.pop(inlet, None)
+        self.carrying.give_up(session)
         session.close()
 
     # For sessions
@@ -233,65 +212,9 @@ class Server:
             session.connected = False
             session.gone_since = time.monotonic()
 
-    def wait_for_room(self, session: Session, inlet: Inlet) -> None:
-        self._waiting[inlet] = session
-
-    def _advance(self, inlet: Inlet, session: Session, now: float) -> None:
-        if not session.connected:
-            self._waiting.pop(inlet)  # the client sends it again when it is back
-            return
-        answer = inlet.advance(now)
-        if not inlet.is_waiting:
-            self._waiting.pop(inlet, None)
-        if answer is not None:
-            self.send(session, answer)
-
-    def wake(self, session: Session, outlet: Outlet) -> None:
-        self._owners[outlet] = session
-        self._ready[outlet] = session
-
-    def forget(self, outlet: Outlet) -> None:
-        self._ready.pop(outlet, None)
-        self._owners.pop(outlet, None)
-        self._watch.forget(outlet)
-
-    def pump(self, session: Session, outlet: Outlet, whatever: bool = False) -> bool:
-        """Send one batch; False when there is nothing to send or no room for it."""
-        if not session.connected:
-            return False
-        try:
-            frames = outlet.read(whatever)
-            if outlet.subscriber.attached and not outlet.announced:
-                outlet.announced = True
-                self.send(session, self._attached(outlet))
-        except SlipringError as error:
-            self.send(
-                session,
-                wire.with_json(wire.FAILED, outlet.number, outlet.epoch, content=refusals.to_json(error)),
-            )
-            session.drop_outlet(outlet.number)
-            return False
-        if frames is not None:
-            self.send(session, frames)
-            return True
-        if outlet.has_room:
-            self._watch.watch(outlet)
-        return False
-
     def tell_gone(self, topic: str) -> None:
         for session in self._sessions.values():
-            self._tell_failures(session, topic)
-
-    def _tell_failures(self, session: Session, topic: str | None = None) -> None:
-        """To those whose window is full, too."""
-        for outlet in list(session.outlets.values()):
-            if topic in (None, outlet.subscriber.topic) and outlet.has_failed():
-                self.pump(session, outlet, whatever=True)
-
-    def _attached(self, outlet: Outlet) -> wire.Frames:
-        facts = self.bus.stats(outlet.subscriber.topic)
-        content = {"generation": str(facts["generation"]), "reliable": outlet.subscriber.stats()["reliable"]}
-        return wire.with_json(wire.ATTACHED, outlet.number, outlet.epoch, content=content)
+            self.carrying.tell_failures(session, topic)
 
     def has_others(self, session: Session) -> bool:
         return any(other is not session for other in self._sessions.values())

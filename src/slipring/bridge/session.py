@@ -96,7 +96,7 @@ class Session:
         if answer is not None:
             self.send(answer)
         else:
-            self._server.wait_for_room(self, inlet)
+            self._server.carrying.wait_for_room(self, inlet)
 
     def _acknowledge(self, number: int, epoch: int, position: int) -> None:
         outlet = self.outlets.get(number)
@@ -107,7 +107,7 @@ class Session:
     def _sync(self, number: int, epoch: int, token: int) -> None:
         """Send everything there is, as far as there is room, and say so."""
         outlet = self.outlets.get(number)
-        while outlet is not None and self._server.pump(self, outlet, whatever=outlet.conflate):
+        while outlet is not None and self._server.carrying.pump(self, outlet, whatever=outlet.conflate):
             if outlet.conflate:
                 break
         self.send(wire.plain(wire.SYNCED, number, epoch, token))
@@ -131,7 +131,7 @@ class Session:
     def drop_outlet(self, number: int) -> None:
         outlet = self.outlets.pop(number, None)
         if outlet is not None:
-            self._server.forget(outlet)
+            self._server.carrying.forget(outlet)
             outlet.close()
 
     def tell_gone(self, topic: str) -> None:
@@ -139,7 +139,7 @@ class Session:
         self._server.tell_gone(topic)
 
     def wake(self, outlet: Outlet) -> None:
-        self._server.wake(self, outlet)
+        self._server.carrying.wake(self, outlet)
 
     def resend(self, frames: list[wire.Frames]) -> None:
         """Behind the answer that is being made."""

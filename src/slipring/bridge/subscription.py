@@ -16,8 +16,8 @@ from slipring.errors import TopicGone
 
 from . import refusals, wire
 from .arrivals import Arrivals
+from .desk import Call
 from .handles import Handle
-from .link import Call
 
 if TYPE_CHECKING:
     from .bus import RemoteBus
@@ -75,7 +75,7 @@ class Subscription(Handle):
             if not facts["resumed"]:
                 self._arrivals.begin(facts, forget=False)
             self._facts = facts
-        self._link.ask_again(self)
+        self._link.desk.ask_again(self)
         self._acknowledge()
 
     def on_letter(self, letter: wire.Letter) -> None:
@@ -129,7 +129,7 @@ class Subscription(Handle):
         """Have everything that was published before now, as far as there is room for it."""
         token = self._link.number()
         patience = time.monotonic() + self._link.silence_s
-        if not self._link.post(wire.plain(wire.SYNC, self.handle, self._arrivals.epoch, token)):
+        if not self._link.desk.post(wire.plain(wire.SYNC, self.handle, self._arrivals.epoch, token)):
             return
         with self._changed:
             while self._synced < token and self._link.connected and self._error is None and not self._closed:
@@ -156,4 +156,4 @@ class Subscription(Handle):
             arrivals = self._arrivals
             position = arrivals.arrived.position if self._conflate else min((arrivals.consumed, *self._held))
             ack = wire.plain(wire.ACK, self.handle, arrivals.epoch, position)
-            self._link.acknowledge(self.handle, ack)  # in order: the highest is the last
+            self._link.desk.acknowledge(self.handle, ack)  # in order: the highest is the last

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import BadArgument, Corrupt, Full, PeerGone
 
 from .. import settings
+from ..closing import Closing
 from . import codecs, encoding, names
 from .connection import SMALLEST_REPLY, Connection, deadline_ns, deadline_of
 from .context import current_job
@@ -26,7 +27,7 @@ MAX_TRAIL = 16
 _LOOK_EVERY_S = 0.002
 
 
-class Client:
+class Client(Closing):
     """Made by `Bus.client`; connects at the first call, and again when another server has taken over."""
 
     def __init__(
@@ -181,12 +182,6 @@ class Client:
     def close(self) -> None:
         """End all calls with Closed and remove the reply topic."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Client of {self.service!r}{' closed' if self.closed else ''}>"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from slipring.errors import BadArgument, Closed, SlipringError, TopicExists
 
 from .. import settings
+from ..closing import Closing
 from . import codecs, leftovers, names
 from .decoding import LONGEST_METHOD
 from .desk import Desk
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Server:
+class Server(Closing):
     """Made by `Bus.server`, which takes the service's seat: Busy while another server lives."""
 
     def __init__(
@@ -175,12 +176,6 @@ class Server:
     def stats(self) -> dict[str, Any]:
         """Counters since the start, and what is going on."""
         return {"service": self.service, **self._desk.stats(), **self._work.stats()}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "started" if self._started else "not started"

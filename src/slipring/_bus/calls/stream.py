@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from ..closing import Closing
 from .connection import deadline_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class _Parts:
         self._client._end(self._call, self._inbox)
 
 
-class Stream(_Parts):
+class Stream(_Parts, Closing):
     """`for part in stream`; leaving early or `close()` ends it at the server too."""
 
     def __iter__(self) -> Self:
@@ -57,12 +58,6 @@ class Stream(_Parts):
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         self.close()
