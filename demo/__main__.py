@@ -34,7 +34,10 @@ def main() -> int:
     arguments = _arguments()
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     interruption.heed()
-    print(f"Slipring demo: {len(cast.SEATS)} processes, {arguments.seconds:g} s under fire, seed {seed}", flush=True)
+    print(
+        f"Slipring demo: {len(cast.SEATS)} processes, {arguments.seconds:g} s under fire, seed {seed}",
+        flush=True,
+    )
     arguments.out.mkdir(parents=True, exist_ok=True)
     spark = None if arguments.without_spark else aftermath.cleared(arguments.out)
     added: list[Claim] = []

@@ -13,6 +13,10 @@ def play(part: Part) -> None:
         while not part.quiet:
             pace.wait()
             identity = part.next_identity()
-            frame = {"frame": part.counter, "exposure_us": 8000 + part.counter % 400, "buffer": part.counter % 4}
+            frame = {
+                "frame": part.counter,
+                "exposure_us": 8000 + part.counter % 400,
+                "buffer": part.counter % 4,
+            }
             body = bodies.make(identity, json.dumps(frame).encode())
             part.sent(publisher.send(body, type="camera.frame"), identity)

@@ -18,6 +18,6 @@ from demo_program import start
 def show(tmp_path_factory):
     """(pid, exit code, what it printed, its report's directory)"""
     out = tmp_path_factory.mktemp("demo") / "report"
-    with start("--seconds", "4", out=out) as process:
+    with start("--seconds", "4", "--without-spark", out=out) as process:
         printed, _ = process.communicate(timeout=200)
     return process.pid, process.returncode, printed, out

@@ -19,7 +19,9 @@ class PlayedShow:
 
     evidence: Evidence
 
-    def __init__(self, seconds: float, seed: int) -> None: ...
+    pipeline = None
+
+    def __init__(self, seconds: float, seed: int, recorded_in) -> None: ...
     def __enter__(self):
         return self
 
@@ -37,7 +39,7 @@ def test_the_program_exits_zero_only_if_every_claim_passes(monkeypatch, capsys, 
     monkeypatch.setattr(PlayedShow, "evidence", evidence, raising=False)
     monkeypatch.setattr(program, "Show", PlayedShow)
     monkeypatch.setattr(program.interruption, "heed", lambda: None)
-    monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["demo", "--without-spark", "--out", str(tmp_path)])
     assert program.main() == (1 if tamper else 0)
     printed, page = capsys.readouterr().out, (tmp_path / "report.html").read_text()
     assert ("FAIL" in printed, "✕ FAIL" in page) == ((True, True) if tamper else (False, False))

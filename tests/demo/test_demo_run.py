@@ -92,7 +92,7 @@ def test_nothing_is_left_in_shared_memory_and_no_process(show):
 
 @pytest.mark.parametrize("order", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_at_any_time_it_ends_everything_it_started(tmp_path, order):
-    with start("--seconds", "300", out=tmp_path / "report") as process:
+    with start("--seconds", "300", "--without-spark", out=tmp_path / "report") as process:
         until(lambda: len(actors(process.pid)) >= len(cast.SEATS) // 2, "the robot starts")
         process.send_signal(order)
         printed, _ = process.communicate(timeout=WATCHDOG_S)
@@ -104,7 +104,7 @@ def test_interrupted_at_any_time_it_ends_everything_it_started(tmp_path, order):
 
 
 def test_when_the_show_itself_is_killed_its_processes_die_with_it(tmp_path):
-    with start("--seconds", "300", out=tmp_path / "report") as process:
+    with start("--seconds", "300", "--without-spark", out=tmp_path / "report") as process:
         try:
             until(lambda: len(actors(process.pid)) >= len(cast.SEATS) // 2, "the robot starts")
             process.kill()
@@ -117,7 +117,7 @@ def test_when_the_show_itself_is_killed_its_processes_die_with_it(tmp_path):
 
 @pytest.mark.parametrize("seconds", ["0", "-3", "1e9", "many"])
 def test_bad_arguments_are_named_and_start_nothing(tmp_path, seconds):
-    with start("--seconds", seconds, out=tmp_path / "report") as process:
+    with start("--seconds", seconds, "--without-spark", out=tmp_path / "report") as process:
         printed, _ = process.communicate(timeout=WATCHDOG_S)
     assert process.returncode == 2
     assert "--seconds" in printed
