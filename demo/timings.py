@@ -18,6 +18,7 @@ from demo.evidence import Evidence, Story
 
 _RESUMING_NS = 50_000_000  # a resumed process needs a moment to be seen running again
 LATENCY_FROM = {
+    "camera": ("recorder",),
     "imu": ("balance",),
     "lidar": ("viewer",),
     "commands": ("actuator",),

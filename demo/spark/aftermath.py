@@ -54,7 +54,7 @@ def examine(pipeline: Pipeline, counters: dict[str, dict[str, Any]], out: Path) 
         proof = json.loads(result.read_text())
     lines = ledger.lines(counters, proof["held"])
     show(lines)
-    return ledger.claims(lines, proof, pipeline.kills)
+    return ledger.claims(lines, proof, pipeline.kills, pipeline.restarts)
 
 
 def show(lines: list[ledger.Line]) -> None:

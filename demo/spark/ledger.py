@@ -40,7 +40,7 @@ def lines(stats: dict[str, dict[str, Any]], held: list[dict[str, Any]]) -> list[
     return found
 
 
-def claims(found: list[Line], proof: dict[str, Any], kills: int) -> list[Claim]:
+def claims(found: list[Line], proof: dict[str, Any], kills: int, restarts: int = 0) -> list[Claim]:
     wrong = [line for line in found if not line.adds_up]
     total = sum(line.recorded for line in found)
     gaps = sum(line.lost for line in found)
@@ -57,7 +57,7 @@ def claims(found: list[Line], proof: dict[str, Any], kills: int) -> list[Claim]:
             "Spark was killed, and no row is missing or double",
             kills > 0 and proof["complete"],
             "; ".join(proof["problems"])
-            or f"{kills} SIGKILL of driver, JVM and workers; {proof['rows']:,} rows checked",
+            or f"{kills} SIGKILL of driver, JVM and workers, {restarts} ends of its own; {proof['rows']:,} rows checked",
         ),
         Claim(
             "A replay publishes what was recorded",

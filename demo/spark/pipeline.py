@@ -23,6 +23,9 @@ TRAFFIC = "traffic"
 REPOSITORY = Path(__file__).resolve().parents[2]
 STARTS_WITHIN_S = 300.0  # decides only that it never will
 _KILL_AT = 0.35  # of the time under fire
+_RESTARTS = (
+    3  # Spark gives up when a Python process takes ten seconds to start, which a busy machine brings about
+)
 
 
 def environment(copied_to: Path | None = None) -> dict[str, str]:
@@ -44,7 +47,7 @@ class Pipeline:
         self._traffic: slipring.Subscriber | None = None
         self._sums: dict[str, dict[str, Any]] = {}
         self._rows_at_kill = 0
-        self.kills = 0
+        self.kills = self.restarts = 0
 
     # Processes
 
@@ -92,10 +95,15 @@ class Pipeline:
             time.sleep(0.05)
 
     def _check(self) -> None:
-        if self._job is not None and self._job.poll() is not None:
+        """A job that ended by itself is started again, as whoever supervises it would, and that is told."""
+        if self._job is None or self._job.poll() is None:
+            return
+        self.restarts += 1
+        if self.restarts > _RESTARTS:
             raise finale.Stuck(
                 f"the Spark job ended with {self._job.returncode}; see {self._out / 'spark.log'}"
             )
+        self._start_job()
 
     def _kill(self) -> None:
         assert self._job is not None

@@ -17,6 +17,7 @@ MS = 1_000_000
 IMU = {seq: identity(2, seq + 1) for seq in range(4)} | {seq: identity(3, seq - 4) for seq in range(5, 10)}
 COMMANDS = {seq: identity(6, seq + 1) for seq in range(4)}
 CHAT = {0: identity(9, 1), 1: identity(10, 1), 2: identity(9, 2), 3: identity(10, 2)}
+FRAMES = {0: 14 << 32 | 1, 1: 14 << 32 | 2, 2: 14 << 32 | 3}
 CLOUDS = {0: identity(11, 1), 2: identity(11, 3)}
 
 
@@ -54,6 +55,7 @@ def _recorder() -> Story:
         "lidar": reading(CLOUDS, [0, 2], 3),
         "commands": reading(COMMANDS, [0, 1, 2, 3], 4),
         "chat": reading(CHAT, [0, 1, 2, 3], 4),
+        "camera": reading(FRAMES, [0, 1, 2], 3),
     }
     return story("recorder", 1, readings=readings)
 
@@ -88,6 +90,7 @@ def make() -> Evidence:
         ),
         story("lidar", 11, sent={"lidar": sent(CLOUDS, 0, 2)}, aborted=1),
         story("viewer", 12, readings={"lidar": reading(CLOUDS, [0, 2], 3)}),
+        story("camera", 14, sent={"camera": sent(FRAMES, 0, 1, 2)}),
         story("monitor", 13, readings={"imu": reading(IMU, [9], 10, filtered=8)}),
     ]
     strikes = [
@@ -99,6 +102,7 @@ def make() -> Evidence:
         "lidar": TopicEnd(2, 1, 3, 2 << 18),
         "commands": TopicEnd(4, 0, 4, 400),
         "chat": TopicEnd(4, 0, 4, 400),
+        "camera": TopicEnd(3, 0, 3, 300),
     }
     return Evidence(stories, strikes, topics, began_ns=0, ended_ns=100 * MS)
 
