@@ -57,7 +57,7 @@ def claims(found: list[Line], proof: dict[str, Any], kills: int, restarts: int =
             "Spark was killed, and no row is missing or double",
             kills > 0 and proof["complete"],
             "; ".join(proof["problems"])
-            or f"{kills} SIGKILL of driver, JVM and workers, {restarts} ends of its own; {proof['rows']:,} rows checked",
+            or f"{kills} SIGKILL of driver, JVM and workers, {restarts} ends by itself; {proof['rows']:,} rows checked",
         ),
         Claim(
             "A replay publishes what was recorded",
