@@ -15,13 +15,16 @@ from pathlib import Path
 
 import pytest
 
+from support import spark
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(path.parent.name for path in (REPOSITORY / "examples").glob("*/README.md"))
 DOCUMENTS = ["docs/start.md", "docs/concepts.md", *sorted(
     str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs/guides").glob("*.md")
 )]  # fmt: skip
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-WATCHDOG_S = 60
+WATCHDOG_S = 300
+pytestmark = pytest.mark.timeout(WATCHDOG_S + 30)  # those with Spark start a JVM
 
 
 @pytest.fixture
@@ -57,6 +60,8 @@ def test_an_example_prints_what_its_readme_says(example, environment, tmp_path):
     directory = tmp_path / example
     shutil.copytree(REPOSITORY / "examples" / example, directory)
     found = dict(blocks(directory / "README.md"))
+    if "slipring.spark" in "".join(path.read_text() for path in directory.glob("*.py")):
+        environment |= spark.quick_environment()
     assert run(["sh", "-eu", "-c", found["sh"]], directory, environment) == found["text"]
     assert left_behind(environment["SLIPRING_ROOT"]) == []
 
@@ -81,6 +86,8 @@ def program(document: Path) -> tuple[str, str]:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_python_of_a_document_prints_what_it_says(document, environment, tmp_path):
     code, expected = program(REPOSITORY / document)
+    if "slipring.spark" in code:
+        environment |= spark.quick_environment()
     assert run([sys.executable, "-c", code], tmp_path, environment) == expected
 
 

@@ -2,10 +2,12 @@
 """The stream reader, called in Spark's order: where it begins, how far it goes, what it keeps and loses."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import slipring
+from layout import document
 from slipring.spark import cursors, failures, tasks
 from slipring.spark.failures import BadOption, CursorInUse, CursorMoved, DataLoss, OtherHost, TopicReplaced
 from spark.readers import Driven, values
@@ -228,6 +230,21 @@ def test_a_topic_that_was_replaced_is_named(driven, bus, imu, cmd, topic):
     assert values(reader.batch()) == [b"fresh"] * 3
     assert reader.batch() == []
     assert reader.reader.reportLatestOffset()["lost"] == {topic: 4}
+
+
+def test_a_topic_from_before_a_restart_of_the_host_is_named(driven, bus, imu):
+    """Files on a disk outlive the host's memory; what is in them then is not read."""
+    reader = driven(subscribe="imu", startingOffsets="earliest")
+    reader.batch()
+    reader.stop()
+    imu.close()
+    ring = Path(bus.path) / "imu.ring"
+    boot_id = next(row for row in document.read().structures["ring_header"] if row.name == "boot_id")
+    contents = bytearray(ring.read_bytes())
+    contents[boot_id.offset] ^= 1
+    ring.write_bytes(contents)
+    with pytest.raises(slipring.Corrupt, match="before this machine's last start"):
+        reader.restart()
 
 
 def test_a_topic_that_is_gone_is_named(driven, bus, imu, cmd):

@@ -4,6 +4,7 @@
 fast_settings()        settings of a session, also of one in a child process: little memory, a quick JVM whose
                        classes come from an archive. That is made once, in build/spark-classes, by a session
                        that reads, aggregates, streams and writes a little. Never measure with these settings.
+quick_environment()    the same for programs that make their own sessions: a variable of the environment
 shared_session(dir)    the session of this process
 end_session(session)   ends its JVM too, so that the tests after these find no child
 SparkSnapshot          a leaks.Snapshot that knows Spark's own sockets and threads
@@ -81,6 +82,11 @@ def fast_settings() -> dict[str, str]:
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.numRecentProgressUpdates": "1000",
     }
+
+
+def quick_environment() -> dict[str, str]:
+    """The same for programs that make their own sessions."""
+    return {"JDK_JAVA_OPTIONS": f"{QUICK_JVM} -XX:SharedArchiveFile={class_archive()}"}
 
 
 def shared_session(place: Path, **more: str):

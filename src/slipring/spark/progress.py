@@ -63,7 +63,9 @@ class Progress:
         now = self._present(start)
         ends = {topic: self._end(topic, at) for topic, at in now.items()}
         if limited:
-            waiting = {topic: ends[topic] - self._readable(topic, at) for topic, at in now.items()}
+            waiting = {
+                topic: ends[topic] - self._readable(topic, at, ends[topic]) for topic, at in now.items()
+            }
             if self._ends is None and self._too_few(sum(waiting.values())):
                 return start
             ends = self._limited(now, ends, waiting)
@@ -111,9 +113,10 @@ class Progress:
             return at.next
         return max(at.next, min(ranges.committed(at.next), fixed.next))
 
-    def _readable(self, topic: str, at: Position) -> int:
+    def _readable(self, topic: str, at: Position, end: int) -> int:
+        """From where on there is something left to read."""
         ranges = self._topics.find(topic)
-        return at.next if ranges is None else min(max(at.next, ranges.oldest()), self._end(topic, at))
+        return end if ranges is None else min(max(at.next, ranges.oldest()), end)
 
     def _too_few(self, rows: int) -> bool:
         least, waited = self._options.min_rows, time.monotonic() - self._waiting_since
