@@ -14,7 +14,7 @@ import slipring
 from slipring.errors import Busy, SlipringError, TopicGone, TopicNotFound
 
 from . import beginnings
-from .lake import Lake
+from .lake import Lake, MissingExtra
 from .lake.locks import lock
 from .lake.model import Json, Session
 
@@ -95,10 +95,12 @@ def _drop(bus: slipring.Bus, topic: str, name: str) -> None:
 @contextmanager
 def own_session(app_name: str, master: str | None) -> Iterator[SparkSession]:
     """A Spark session for one job: this process's if there is one, else one that ends with the job."""
-    from pyspark.sql import SparkSession
+    try:
+        from pyspark.sql import SparkSession
 
-    import slipring.spark
-
+        import slipring.spark
+    except ImportError as error:
+        raise MissingExtra(f'{app_name} needs Spark: pip install "slipring[spark]" ({error})') from error
     there = SparkSession.getActiveSession()
     if there is not None and master is None:
         yield there

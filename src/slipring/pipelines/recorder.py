@@ -2,8 +2,8 @@
 """The streaming query of a recording: started, watched, brought to its end.
 
 The end is exact: the running query is stopped between two batches, and a last one with Spark's availableNow
-trigger takes what was published until then. A query that failed is started again as long as it gets on in
-between.
+trigger takes what was published until then. A query that Spark failed (its source's process died, a worker did
+not come up) is started again, unless that happens again and again without a batch in between.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slipring.errors import SlipringError
 
 from .batches import BatchWriter
 from .beginnings import Subscription, cursor
-from .failures import SparkGone, explained, is_gone
+from .failures import JobFailed, SparkGone, explained, is_gone
 from .lake import Lake, topics
 from .lake.model import Session
 from .lake.reading import STORED
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POLL_S = 0.25
+FAILURES_IN_A_ROW = 2
 ROWS_OF_A_TASK = 100_000
 BYTES_OF_A_BATCH = 256 << 20
 
@@ -62,15 +63,17 @@ class Recorder:
         self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
     ) -> None:
         """Record until over(figures, idle seconds) says so; begun() is called after the first batch."""
+        failures = 0
         while True:
             batch = self._last_batch()
             query = self._start(final=False)
             try:
                 self._watch(query, over, show, begun)
                 return
-            except SlipringError as error:
+            except JobFailed as error:
                 self._stop(query)
-                if isinstance(error, SparkGone) or self._writer.failure or self._last_batch() == batch:
+                failures = failures + 1 if self._last_batch() == batch else 1
+                if error.ours or failures > FAILURES_IN_A_ROW:
                     raise
             except BaseException:
                 self._stop(query)
