@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 from slipring.errors import SlipringError
 
-# The last line of a Python traceback inside a message of Spark's: "slipring.spark.failures.BadOption: option
-# …"
+# The last line of a Python traceback in a message of Spark's: "slipring.spark.failures.BadOption: option …"
 _OURS = re.compile(r"^\s*(?:[\w.]+: )*?slipring[\w.]*\.(\w+): (.+)$", re.MULTILINE)
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
 

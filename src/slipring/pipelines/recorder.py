@@ -2,8 +2,8 @@
 """The streaming query of a recording: started, watched, brought to its end.
 
 The end is exact: the running query is stopped between two batches, and a last one with Spark's availableNow
-trigger takes what was published until then. A query that Spark failed (its source's process died, a worker did
-not come up) is started again, unless that happens again and again without a batch in between.
+trigger takes what was published until then. A query that Spark failed (its source's process died, a worker
+did not come up) is started again, unless that happens again and again without a batch in between.
 """
 
 from __future__ import annotations
