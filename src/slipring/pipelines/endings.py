@@ -66,15 +66,14 @@ def end(lake: Lake, session: Session) -> None:
     lake.end(session.id)
 
 
-def release(path: str | os.PathLike[str]) -> str | None:
-    """End the recording that was left open or died, without recording more; its session, if there is one."""
+def release(path: str | os.PathLike[str]) -> list[str]:
+    """End the recordings that were left open or died, without recording more; their sessions."""
     lake = Lake.open(path)
     with lock(lake, "record"):
-        session = beginnings.unfinished(lake)
-        if session is None:
-            return None
-        end(lake, session)
-        return session.id
+        found = beginnings.unfinished(lake)
+        for session in found:
+            end(lake, session)
+        return [session.id for session in found]
 
 
 def _drop(bus: slipring.Bus, topic: str, name: str) -> None:
