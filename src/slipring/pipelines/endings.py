@@ -36,6 +36,7 @@ class Summary:
     messages: int = 0
     lost: int = 0
     abandoned: int = 0
+    bytes: int = 0  # as written, before files were merged
     elapsed_s: float = 0.0
     warning: str = ""
 
@@ -46,7 +47,7 @@ class Summary:
 def summary(lake: Lake, session: str, elapsed_s: float, warning: SlipringError | None) -> Summary:
     """What the log says of a session."""
     found = lake.refresh().sessions[session]
-    told = Summary(str(lake.path), session, found.finished, elapsed_s=elapsed_s)
+    told = Summary(str(lake.path), session, found.finished, bytes=found.bytes, elapsed_s=elapsed_s)
     for topic, runs in sorted(found.coverage.items()):
         counts = {name: sum(getattr(run, name) for run in runs) for name in ("messages", "lost", "abandoned")}
         told.topics[topic] = counts

@@ -56,7 +56,6 @@ class Recorder:
         self._every_s = every_s
         self._writer = BatchWriter(lake.path, session, sync=sync)
         self._noted: dict[str, set[str]] = {}  # the generations of topics that were written down
-        self._bytes_before = self._bytes()
         self._meter = Meter()
 
     def run(
@@ -163,12 +162,9 @@ class Recorder:
                 raise
 
     def _counts(self) -> tuple[int, int, int]:
-        runs = [run for runs in self.recorded().coverage.values() for run in runs]
-        messages = sum(run.messages for run in runs)
-        return messages, self._bytes() - self._bytes_before, sum(run.lost for run in runs)
-
-    def _bytes(self) -> int:
-        return sum(file.bytes for file in self.lake.state.files.values())
+        recorded = self.recorded()
+        runs = [run for runs in recorded.coverage.values() for run in runs]
+        return sum(run.messages for run in runs), recorded.bytes, sum(run.lost for run in runs)
 
     def _last_batch(self) -> int:
         return self.recorded().last_batch
