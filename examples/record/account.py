@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What was published is what was recorded and what was lost."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publish to a reliable topic, and to a lossy one whose ring holds only a few messages."""
 
 import slipring

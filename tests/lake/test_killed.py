@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Killed at a named place of a commit or a compaction, then done again: the recording is complete."""
 
+from pathlib import Path
+
 import pytest
 
 from lake import filling
@@ -14,6 +16,7 @@ WRITER = """
     from lake import filling
     from slipring.pipelines.lake import Lake, places
     from slipring.pipelines.lake.compact import compact
+    from slipring.pipelines.lake.stage import sweep
 
     left = hits
     def reached(name):
@@ -25,6 +28,7 @@ WRITER = """
     places.reached = reached
 
     lake = Lake.open(path)
+    sweep(lake, "record")
     (session,) = lake.state.sessions
     for batch in range(lake.state.sessions[session].last_batch + 1, 6):
         stage = filling.staged(lake, *[(t, filling.messages(t, batch * 10, batch * 10 + 10)) for t in "ab"])
@@ -39,10 +43,8 @@ WRITER = """
 
 
 @pytest.mark.parametrize("hits", [1, 3])
-@pytest.mark.parametrize("place", places.PLACES)
+@pytest.mark.parametrize("place", [place for place in places.PLACES if not place.startswith("delta")])
 def test_killed_at_a_place_and_done_again_the_recording_is_complete(lake, session, processes, place, hits):
-    from pathlib import Path
-
     variables = {"tests": str(Path(__file__).parents[1]), "path": str(lake.path)}
     victim = processes.start(WRITER, bus_name=None, place=place, hits=hits, **variables)
     assert victim.join(None) == -9, victim.stderr

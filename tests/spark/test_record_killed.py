@@ -84,9 +84,12 @@ def test_a_recorder_killed_anywhere_and_started_again_records_everything_once(
         variables = {"settings": fast_spark, "root": str(bus_root), "path": path, "place": place}
         return processes.start(RECORDER, bus_name=None, victim=victim, **variables)
 
+    def ended(recorder):
+        eventually(lambda: not recorder.alive, "the end of the recorder", WATCHDOG_S)
+
     for place, victim in KILLS:
         recorder = run(place, victim)
-        eventually(lambda: not recorder.alive, f"the end of the recorder at {place}", WATCHDOG_S)
+        ended(recorder)
         if victim == "jvm":
             recorder.expect("SparkGone")
         assert recorder.join(None) == (3 if victim == "jvm" else -9), recorder.stderr

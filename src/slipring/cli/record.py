@@ -59,7 +59,7 @@ def _pre_buffer(value: str) -> float | bool:
     help="Time between batches; 0 is as often as Spark can.",
 )
 @click.option("--leave-open", is_flag=True, help="Do not end the recording: the next run goes on with it.")
-@click.option("--release", is_flag=True, help="Record nothing; end the recording that was left open.")
+@click.option("--release", is_flag=True, help="Record nothing; end what was left open.")
 @click.option("--no-sync", is_flag=True, help="Do not wait for the disk before messages count as recorded.")
 @click.option("--master", metavar="URL", help="Where Spark runs.  [default: all processors of this machine]")
 @click.option(
@@ -145,8 +145,11 @@ def _release(lake: str, topics: tuple[str, ...]) -> None:
         raise click.UsageError("--release records nothing: leave the topics out.")
     from slipring.pipelines.endings import release
 
-    session = release(lake)
-    complain(f"no recording into {lake} is open" if session is None else f"recording {session} is ended")
+    sessions = release(lake)
+    for session in sessions:
+        complain(f"recording {session} is ended")
+    if not sessions:
+        complain(f"no recording into {lake} is open")
 
 
 def _put(told: Summary, form: str) -> None:

@@ -70,10 +70,18 @@ def cursor(lake: Lake, session: str) -> str:
     return f"lake-{lake.id}-{session}"
 
 
-def unfinished(lake: Lake) -> Session | None:
-    """The last session, unless it was ended."""
-    last = max(lake.state.sessions.values(), key=lambda session: session.started_ns, default=None)
-    return None if last is None or last.finished else last
+def unfinished(lake: Lake) -> list[Session]:
+    """The sessions that were not ended, the oldest first."""
+    found = [session for session in lake.state.sessions.values() if not session.finished]
+    return sorted(found, key=lambda session: session.started_ns)
+
+
+def to_follow(lake: Lake, wanted: Json) -> Session | None:
+    """The session to go on with, or to follow: the last of the same bus, unless it was ended."""
+    same = [
+        one for one in unfinished(lake) if all(one.about.get(key) == wanted[key] for key in ("bus", "root"))
+    ]
+    return same[-1] if same else None
 
 
 def can_go_on(lake: Lake, session: Session, wanted: Json) -> bool:

@@ -14,7 +14,7 @@ import slipring
 from slipring.errors import Busy, SlipringError, TopicGone, TopicNotFound
 
 from . import beginnings
-from .lake import Lake
+from .lake import Lake, MissingExtra
 from .lake.locks import lock
 from .lake.model import Json, Session
 
@@ -36,6 +36,7 @@ class Summary:
     messages: int = 0
     lost: int = 0
     abandoned: int = 0
+    bytes: int = 0  # as written, before files were merged
     elapsed_s: float = 0.0
     warning: str = ""
 
@@ -46,7 +47,7 @@ class Summary:
 def summary(lake: Lake, session: str, elapsed_s: float, warning: SlipringError | None) -> Summary:
     """What the log says of a session."""
     found = lake.refresh().sessions[session]
-    told = Summary(str(lake.path), session, found.finished, elapsed_s=elapsed_s)
+    told = Summary(str(lake.path), session, found.finished, bytes=found.bytes, elapsed_s=elapsed_s)
     for topic, runs in sorted(found.coverage.items()):
         counts = {name: sum(getattr(run, name) for run in runs) for name in ("messages", "lost", "abandoned")}
         told.topics[topic] = counts
@@ -66,15 +67,14 @@ def end(lake: Lake, session: Session) -> None:
     lake.end(session.id)
 
 
-def release(path: str | os.PathLike[str]) -> str | None:
-    """End the recording that was left open or died, without recording more; its session, if there is one."""
+def release(path: str | os.PathLike[str]) -> list[str]:
+    """End the recordings that were left open or died, without recording more; their sessions."""
     lake = Lake.open(path)
     with lock(lake, "record"):
-        session = beginnings.unfinished(lake)
-        if session is None:
-            return None
-        end(lake, session)
-        return session.id
+        found = beginnings.unfinished(lake)
+        for session in found:
+            end(lake, session)
+        return [session.id for session in found]
 
 
 def _drop(bus: slipring.Bus, topic: str, name: str) -> None:
@@ -95,10 +95,12 @@ def _drop(bus: slipring.Bus, topic: str, name: str) -> None:
 @contextmanager
 def own_session(app_name: str, master: str | None) -> Iterator[SparkSession]:
     """A Spark session for one job: this process's if there is one, else one that ends with the job."""
-    from pyspark.sql import SparkSession
+    try:
+        from pyspark.sql import SparkSession
 
-    import slipring.spark
-
+        import slipring.spark
+    except ImportError as error:
+        raise MissingExtra(f'{app_name} needs Spark: pip install "slipring[spark]" ({error})') from error
     there = SparkSession.getActiveSession()
     if there is not None and master is None:
         yield there

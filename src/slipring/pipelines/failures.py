@@ -9,14 +9,15 @@ from contextlib import contextmanager
 
 from slipring.errors import SlipringError
 
-# The last line of a Python traceback inside a message of Spark's: "slipring.spark.failures.BadOption: option
-# …"
+# The last line of a Python traceback in a message of Spark's: "slipring.spark.failures.BadOption: option …"
 _OURS = re.compile(r"^\s*(?:[\w.]+: )*?slipring[\w.]*\.(\w+): (.+)$", re.MULTILINE)
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
 
 
 class JobFailed(SlipringError):
-    """A Spark job ended with an error."""
+    """A Spark job ended with an error: one of ours, inside Spark's, or one of Spark's own."""
+
+    ours = False
 
 
 class SparkGone(SlipringError):
@@ -37,7 +38,9 @@ def explained(error: BaseException, doing: str) -> SlipringError:
     ours = _OURS.findall(text)
     if ours:
         kind, says = ours[-1]
-        return JobFailed(f"{says} ({kind}, while {doing})")
+        failed = JobFailed(f"{says} ({kind}, while {doing})")
+        failed.ours = True
+        return failed
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
     return JobFailed(f"Spark failed while {doing}: {first[:500]}")

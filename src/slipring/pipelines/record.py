@@ -92,7 +92,7 @@ def _session(
 ) -> tuple[str, Session | None]:
     """The session to record, and the unfinished one that it goes on with: itself, or one before it."""
     wanted = beginnings.about(subscription, bus)
-    last = beginnings.unfinished(lake)
+    last = beginnings.to_follow(lake, wanted)
     if last is not None and beginnings.can_go_on(lake, last, wanted):
         return last.id, last
     return lake.begin(wanted), last

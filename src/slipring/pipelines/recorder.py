@@ -2,8 +2,8 @@
 """The streaming query of a recording: started, watched, brought to its end.
 
 The end is exact: the running query is stopped between two batches, and a last one with Spark's availableNow
-trigger takes what was published until then. A query that failed is started again as long as it gets on in
-between.
+trigger takes what was published until then. A query that Spark failed (its source's process died, a worker
+did not come up) is started again, unless that happens again and again without a batch in between.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slipring.errors import SlipringError
 
 from .batches import BatchWriter
 from .beginnings import Subscription, cursor
-from .failures import SparkGone, explained, is_gone
+from .failures import JobFailed, SparkGone, explained, is_gone
 from .lake import Lake, topics
 from .lake.model import Session
 from .lake.reading import STORED
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POLL_S = 0.25
+FAILURES_IN_A_ROW = 2
 ROWS_OF_A_TASK = 100_000
 BYTES_OF_A_BATCH = 256 << 20
 
@@ -55,22 +56,23 @@ class Recorder:
         self._every_s = every_s
         self._writer = BatchWriter(lake.path, session, sync=sync)
         self._noted: dict[str, set[str]] = {}  # the generations of topics that were written down
-        self._bytes_before = self._bytes()
         self._meter = Meter()
 
     def run(
         self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
     ) -> None:
         """Record until over(figures, idle seconds) says so; begun() is called after the first batch."""
+        failures = 0
         while True:
             batch = self._last_batch()
             query = self._start(final=False)
             try:
                 self._watch(query, over, show, begun)
                 return
-            except SlipringError as error:
+            except JobFailed as error:
                 self._stop(query)
-                if isinstance(error, SparkGone) or self._writer.failure or self._last_batch() == batch:
+                failures = failures + 1 if self._last_batch() == batch else 1
+                if error.ours or failures > FAILURES_IN_A_ROW:
                     raise
             except BaseException:
                 self._stop(query)
@@ -160,12 +162,9 @@ class Recorder:
                 raise
 
     def _counts(self) -> tuple[int, int, int]:
-        runs = [run for runs in self.recorded().coverage.values() for run in runs]
-        messages = sum(run.messages for run in runs)
-        return messages, self._bytes() - self._bytes_before, sum(run.lost for run in runs)
-
-    def _bytes(self) -> int:
-        return sum(file.bytes for file in self.lake.state.files.values())
+        recorded = self.recorded()
+        runs = [run for runs in recorded.coverage.values() for run in runs]
+        return sum(run.messages for run in runs), recorded.bytes, sum(run.lost for run in runs)
 
     def _last_batch(self) -> int:
         return self.recorded().last_batch

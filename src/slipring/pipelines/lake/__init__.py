@@ -9,6 +9,6 @@ places      named places at which tests kill
 """
 
 from .directory import Lake
-from .errors import DamagedLake, LakeBusy, LakeFull, NotALake
+from .errors import DamagedLake, LakeBusy, LakeFull, MissingExtra, NotALake
 
-__all__ = ["DamagedLake", "Lake", "LakeBusy", "LakeFull", "NotALake"]
+__all__ = ["DamagedLake", "Lake", "LakeBusy", "LakeFull", "MissingExtra", "NotALake"]

@@ -12,7 +12,8 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from .errors import DamagedLake
+from . import places
+from .errors import DamagedLake, MissingExtra
 from .locks import lock
 from .model import File, Json
 
@@ -34,6 +35,7 @@ def mirror(lake: Lake) -> int:
             if entry["kind"] in ("batch", "compaction"):
                 _apply(table, lake, number, entry)
                 applied += 1
+                places.reached("delta committed")
         return applied
 
 
@@ -47,7 +49,7 @@ def _table(lake: Lake) -> Any:
         from deltalake import DeltaTable, Schema
         from deltalake.exceptions import DeltaError
     except ImportError as error:
-        raise ImportError(NEEDED) from error
+        raise MissingExtra(NEEDED) from error
     where = lake.path / "messages"
     text, long = pa.string(), pa.int64()
     fields = [("topic", text), ("date", pa.date32())]

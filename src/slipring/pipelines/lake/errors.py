@@ -25,6 +25,10 @@ class LakeBusy(SlipringError):
     """Another process records into the lake, or compacts it."""
 
 
+class MissingExtra(SlipringError, ImportError):
+    """A package is missing that this needs; the message says how to install it."""
+
+
 def fault(error: OSError, path: str | os.PathLike[str]) -> SlipringError:
     """The error of the lake for a refusal of the system."""
     where = os.fspath(path)

@@ -14,17 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .errors import DamagedLake, MissingExtra, fault
+from .model import Run, join
+
 try:
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 except ImportError as missing:
-    raise ImportError(
-        'files of a lake are read by pyarrow and numpy: pip install "slipring[spark]"'
-    ) from missing
-
-from .errors import DamagedLake, fault
-from .model import Run, join
+    raise MissingExtra('files of a lake are read by pyarrow: pip install "slipring[spark]"') from missing
 
 NARROW = ("generation", "offset", "span", "lost", "timestamp_ns")
 CHUNK = 1 << 22

@@ -84,6 +84,7 @@ class Session:
     about: Json
     finished: bool = False
     last_batch: int = -1
+    bytes: int = 0  # of the files of its batches, before any compaction
     coverage: dict[str, list[Run]] = field(default_factory=dict)  # by topic
 
     @classmethod
@@ -110,6 +111,7 @@ class State:
             session = self.sessions[entry["session"]]
             session.last_batch = entry["batch"]
             for file in self._add(entry):
+                session.bytes += file.bytes
                 covered = session.coverage.setdefault(file.topic, [])
                 session.coverage[file.topic] = join([*covered, *file.runs])
         elif kind == "compaction":

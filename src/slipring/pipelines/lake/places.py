@@ -15,6 +15,7 @@ PLACES = (
     "batch committed",  # all is in place, Spark does not know yet
     "compaction staged",
     "compaction linked",
+    "delta committed",  # the Delta table has one more entry of the log
     "file cleared",  # one replaced file is deleted, the others are not
 )
 
