@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import BinaryType, StringType, StructType
 
 import slipring
 from slipring._bus import life
 from slipring._bus.outbox import Batch, Outbox, Part
+from slipring.spark.sink import Staged, StreamWriter
 from slipring.spark.sink_publish import Publishing
 from slipring.spark.sink_rows import STAGED
 
@@ -150,6 +152,39 @@ def test_a_full_topic_holds_the_batch_until_its_time_is_up_and_it_goes_on_from_t
     got += bodies(sub)
     assert got == [body for _, body in rows]
     pub.close()
+
+
+def writer_and_messages(bus, outbox: Outbox, batch: Batch, **options):
+    schema = StructType().add("value", BinaryType()).add("topic", StringType())
+    writer = StreamWriter({"bus": bus.name, "root": bus.root, **options}, schema)
+    messages = [Staged(outbox.job, at, part, batch.topics) for at, part in enumerate(batch.parts)]
+    return writer, [Staged(outbox.job, 99, None, ()), *messages[::-1]]
+
+
+def test_a_commit_publishes_in_order_of_partition_and_an_abort_drops_what_was_staged(bus):
+    outbox = Outbox(bus.path, "query")
+    sub = bus.subscriber("a")
+    batch = stage(outbox, 0, [("a", str(number)) for number in range(6)])
+    writer, messages = writer_and_messages(bus, outbox, batch)
+    writer.commit(messages, 0)
+    assert bodies(sub) == [str(number) for number in range(6)]
+    writer, messages = writer_and_messages(bus, outbox, stage(outbox, 1, rows_of(1)))
+    writer.abort([None, *messages], 1)
+    assert outbox.parts() == [] and bodies(sub) == []
+
+
+def test_an_abort_after_half_a_batch_keeps_the_rows_it_goes_on_with(bus):
+    bus.create("a", delivery="reliable", capacity=4096, slots=16)
+    sub = bus.subscriber("a")
+    outbox = Outbox(bus.path, "query")
+    batch = stage(outbox, 0, [("a", str(number)) for number in range(20)])
+    writer, messages = writer_and_messages(bus, outbox, batch, timeout="0")
+    with pytest.raises(slipring.Full):
+        writer.commit(messages, 0)
+    writer.abort(messages, 0)
+    got = bodies(sub)
+    writer.commit(writer_and_messages(bus, outbox, stage(outbox, 0, rows_of(0)))[1], 0)
+    assert got + bodies(sub) == [str(number) for number in range(20)] and outbox.parts() == []
 
 
 def test_two_processes_do_not_publish_for_one_query_at_once(bus, processes, background):

@@ -38,9 +38,7 @@ class Publishing:
             number = batch.number << _ROW_BITS
             for value, topic, kind, sender in self._rows(batch):
                 number += 1
-                origin = origins[topic]
-                if number > origin.place.number:
-                    self._send(origin, number, value, kind, sender)
+                self._send(origins[topic], number, value, kind, sender)
 
     def _origin(self, topic: str, stack: contextlib.ExitStack) -> Origin:
         origin = Origin(
