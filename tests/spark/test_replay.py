@@ -8,12 +8,13 @@ import threading
 import time
 
 import pytest
-from lake_rows import BEGAN_NS, frame, hole, message
 
 import slipring
 from slipring.pipelines import replay_order
 from slipring.pipelines.replay import Replayed, replay_rows
 from support.waiting import eventually
+
+from .lake_rows import BEGAN_NS, frame, hole, message
 
 MS = 1_000_000
 

@@ -4,13 +4,14 @@
 import json
 
 import pytest
-from lake_rows import BEGAN_NS, frame, hole, message
 
 import slipring
 from slipring._bus.calls import encoding
 from slipring._bus.calls import messages as m
 from slipring.pipelines.report import Report, write_page
 from slipring.pipelines.report.findings import find
+
+from .lake_rows import BEGAN_NS, frame, hole, message
 
 S, MS = 10**9, 10**6
 CLIENT = "00112233aabbccdd"
@@ -114,14 +115,21 @@ def test_calls_are_matched_with_their_answers(found):
     assert methods["arm", "where"]["open"] == 1
     assert (methods["arm", "scan"]["answered"], methods["arm", "scan"]["seconds_max"]) == (1, 0.009)
     (error,) = found.call_errors
-    assert (error["method"], error["reason"], error["error"], error["calls"]) == ("plan", "raised", "ValueError", 1)
+    assert (error["method"], error["reason"], error["error"], error["calls"]) == (
+        "plan",
+        "raised",
+        "ValueError",
+        1,
+    )
     assert found.malformed_calls == [{"service": "arm", "count": 1}]
     assert (found.totals["calls"], found.totals["errors"]) == (5, 1)
 
 
 def test_minutes_and_rates_add_up_to_all_messages(found):
     assert sum(row["messages"] for row in found.busiest) == 218
-    assert [row["messages"] for row in found.busiest] == sorted((r["messages"] for r in found.busiest), reverse=True)
+    assert [row["messages"] for row in found.busiest] == sorted(
+        (r["messages"] for r in found.busiest), reverse=True
+    )
     assert found.busiest[0]["topic"] == "imu"
     for name, total in (("messages", 218), ("lost", 51)):
         assert sum(row[name] for row in found.rates) == total
