@@ -12,9 +12,8 @@ import pytest
 import slipring
 from slipring.pipelines import replay_order
 from slipring.pipelines.replay import Replayed, replay_rows
+from spark.lake_rows import BEGAN_NS, frame, hole, message
 from support.waiting import eventually
-
-from .lake_rows import BEGAN_NS, frame, hole, message
 
 MS = 1_000_000
 

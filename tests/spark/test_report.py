@@ -10,8 +10,7 @@ from slipring._bus.calls import encoding
 from slipring._bus.calls import messages as m
 from slipring.pipelines.report import Report, write_page
 from slipring.pipelines.report.findings import find
-
-from .lake_rows import BEGAN_NS, frame, hole, message
+from spark.lake_rows import BEGAN_NS, frame, hole, message
 
 S, MS = 10**9, 10**6
 CLIENT = "00112233aabbccdd"
