@@ -8,11 +8,11 @@ import threading
 import time
 
 import pytest
-from lake_rows import BEGAN_NS, frame, hole, message
 
 import slipring
 from slipring.pipelines import replay_order
 from slipring.pipelines.replay import Replayed, replay_rows
+from spark.lake_rows import BEGAN_NS, frame, hole, message
 from support.waiting import eventually
 
 MS = 1_000_000

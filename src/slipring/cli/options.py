@@ -82,6 +82,11 @@ def format_option(human: str = "table") -> Decorator:
     )
 
 
+master_option = click.option(
+    "--master", metavar="URL", help="Where Spark runs.  [default: all processors of this machine]"
+)
+
+
 def framing_options(raw: str) -> Decorator:
     """``--null``, ``--length-prefixed`` and ``--raw``: how bodies follow each other in a pipe."""
 

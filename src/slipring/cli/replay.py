@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 import slipring
-from slipring.cli import sparks, tables
+from slipring.cli import tables
 from slipring.cli.endings import Stopped, complain
-from slipring.cli.options import Target, format_option, seconds, words
+from slipring.cli.options import Target, format_option, master_option, seconds, words
 from slipring.cli.progress import Line
 from slipring.cli.units import counted, duration, frequency, number, size
 
@@ -51,7 +51,7 @@ _PLACE = "TIME|+LENGTH|TOPIC@SEQ"
     metavar="SECONDS",
     help="Wait so long for a full reliable topic.  [default: for ever]",
 )
-@sparks.master_option
+@master_option
 @format_option("text")
 @click.pass_obj
 def command(
@@ -80,15 +80,11 @@ def command(
 
     outcome = Replayed()
     try:
-        with (
-            target.open() as bus,
-            sparks.session("replay", master) as spark,
-            Line("replaying", "messages") as line,
-        ):
+        with target.open() as bus, Line("replaying", "messages") as line:
             replay(
                 lake,
                 bus=bus,
-                spark=spark,
+                master=master,
                 speed=speed,
                 topics=words(topics) or None,
                 exclude=words(exclude),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipring.cli import sparks, tables
+from slipring.cli import tables
 from slipring.cli.endings import complain
-from slipring.cli.options import format_option
+from slipring.cli.options import format_option, master_option
 from slipring.cli.tables import Column
 from slipring.cli.units import counted, duration, frequency, moment, number, size, speed
 
@@ -26,7 +26,7 @@ _P = ("p50", "p90", "p99", "p99_9", "max")
 @click.command(short_help="Rates, sizes, delays, losses and calls of a recording.")
 @click.argument("lake")
 @click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page to look at.")
-@sparks.master_option
+@master_option
 @format_option()
 def command(lake: str, html: str | None, master: str | None, form: str) -> None:
     """Tell what the recording in the directory LAKE holds, topic by topic.
@@ -36,8 +36,7 @@ def command(lake: str, html: str | None, master: str | None, form: str) -> None:
     """
     from slipring.pipelines.report import report
 
-    with sparks.session("report", master) as spark:
-        found = report(lake, html=html, spark=spark)
+    found = report(lake, html=html, master=master)
     if form == "json":
         tables.put_json(found.to_json())
     else:

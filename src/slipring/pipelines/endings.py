@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,7 +107,10 @@ def own_session(app_name: str, master: str | None) -> Iterator[SparkSession]:
     if there is not None and master is None:
         yield there
         return
+    interrupt = signal.getsignal(signal.SIGINT)
     session = slipring.spark.session(app_name, master=master)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, interrupt)  # Spark took Ctrl-C: it is still the caller's
     try:
         yield session
     finally:

@@ -11,6 +11,7 @@ import queue
 import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -40,8 +41,16 @@ class Feed:
     ) -> None:
         self._left.set()
         while self._thread.is_alive():  # a job may begin after the first request to stop
-            self._rows.sparkSession.interruptTag(self._tag)
+            self._interrupt()
             self._thread.join(_LOOK_EVERY_S)
+
+    def _interrupt(self) -> None:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        # If Spark's process is gone, there is nothing to stop: the thread finds out for itself.
+        with suppress(Py4JError, PySparkException, OSError):
+            self._rows.sparkSession.interruptTag(self._tag)
 
     def __iter__(self) -> Iterator[bytes]:
         while (found := self._ahead.get()) is not None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PARTITION_BYTES = 16 << 20
 PARTITION_ROWS = 100_000
+_AT_ONCE = 256  # rows that become Python's: more would hold up the next message for longer
 _PER_MESSAGE = 100  # bytes a message has beside its body, roughly
 COLUMNS = ("topic", "due_ns", "timestamp_ns", "sender", "type", "value")
 
@@ -167,4 +168,6 @@ def unpack(body: bytes) -> Iterator[tuple[str, int, int, str, str, bytes]]:
     import pyarrow
 
     for batch in pyarrow.ipc.open_stream(body):
-        yield from zip(*(batch.column(name).to_pylist() for name in COLUMNS), strict=True)
+        for first in range(0, batch.num_rows, _AT_ONCE):
+            part = batch.slice(first, _AT_ONCE)
+            yield from zip(*(part.column(name).to_pylist() for name in COLUMNS), strict=True)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring replay`` and ``slipring report``: the real commands, in processes of their own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from lake import filling
+from slipring.pipelines.lake import Lake
+from support.waiting import eventually
+
+WATCHDOG_S = 300
+pytestmark = pytest.mark.timeout(2 * WATCHDOG_S)
+
+
+@pytest.fixture
+def lake(tmp_path):
+    lake = Lake.create(tmp_path / "lake")
+    rows = filling.messages("imu", 0, 3000), filling.hole("imu", 3000, 5, 4), filling.messages("gps", 7, 9)
+    parts = ("imu", rows[0]), ("imu", rows[1]), ("gps", rows[2])
+    filling.record(lake, lake.begin({}), 0, *parts)
+    return str(lake.path)
+
+
+@pytest.fixture
+def command(bus_root):
+    """The command on the test's bus; a process group of its own, as a terminal makes one."""
+    started = []
+
+    def start(*arguments, **environment):
+        argv = [
+            sys.executable,
+            "-P",
+            "-m",
+            "slipring.cli",
+            "--bus",
+            "test",
+            "--root",
+            str(bus_root),
+            *arguments,
+        ]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        env = {**os.environ, **environment}
+        started.append(subprocess.Popen(argv, env=env, start_new_session=True, **pipes))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture
+def with_spark(command, fast_spark):
+    def start(*arguments):
+        java = {"JDK_JAVA_OPTIONS": fast_spark["spark.driver.extraJavaOptions"]}
+        return command(*arguments, "--master", "local[2,4]", **java)
+
+    return start
+
+
+def test_ctrl_c_ends_a_replay_which_tells_how_far_it_was(bus, lake, with_spark):
+    process = with_spark("replay", lake, "--speed", "0.01", "--rename", "*=again.*")
+
+    def under_way():
+        assert process.poll() is None, process.communicate()
+        return "again.imu" in bus.topics() and bus.stats("again.imu")["published"] > 2
+
+    eventually(under_way, "the replay", WATCHDOG_S)
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=WATCHDOG_S)
+    assert process.returncode == -signal.SIGINT, stderr
+    assert "Traceback" not in stderr, stderr
+    sent = bus.stats("again.imu")["published"]
+    assert f"again.imu: {sent} messages\n" in stdout
+    assert " of 3,002 messages, " in stdout and "spacing error: p50 " in stdout
+    assert bus.stats("again.imu")["publishers"] == []
+    assert [m.body for m in bus.subscriber("again.imu", start="oldest").recv_many(sent)] == [
+        filling.body("imu", offset) for offset in range(sent)
+    ]
+
+
+def test_a_report_is_tables_json_and_a_page(lake, with_spark, tmp_path):
+    page = tmp_path / "page.html"
+    process = with_spark("report", lake, "--format", "json", "--html", str(page))
+    stdout, stderr = process.communicate(timeout=WATCHDOG_S)
+    assert process.returncode == 0, stderr
+    found = json.loads(stdout)
+    assert (found["totals"]["messages"], found["totals"]["lost"]) == (3002, 4)
+    assert f"the page is {page}" in stderr and "3,002 messages" in page.read_text()
+    assert found["gaps"][0]["abandoned"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["replay", "{lake}", "--speed", "fast"], "--speed='fast' must be a number above 0"),
+        (["replay", "{lake}", "--timeout", "-1"], "-1 is not zero or more"),
+        (["replay", "{lake}", "--rename", "imu"], "--rename: 'imu' is not OLD=NEW"),
+        (["replay", "{lake}", "--times", "then"], "'then' is not one of"),
+        (["replay", "{lake}/nothing"], "nothing"),
+        (["report", "{lake}/messages"], "messages"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line_without_starting_spark(command, lake, arguments, says):
+    process = command(*(text.format(lake=lake) for text in arguments), JAVA_HOME="/nowhere")
+    _, stderr = process.communicate(timeout=WATCHDOG_S)
+    assert process.returncode in (1, 2)
+    assert stderr.count("\n") == 1 and says in stderr, stderr
