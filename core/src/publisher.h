@@ -1,13 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A publisher as those see it who work on one: frame_writer.c, frame_buffers.c.
+ * A publisher as its own files see it: publisher.c (life), send.c, loan.c, space.c (waiting for room), and as those see it
+ * who work on one: frame_writer.c, frame_buffers.c.
  */
 #ifndef SLR_PUBLISHER_H
 #define SLR_PUBLISHER_H
 
-#include "segment.h"
+#include "claim.h"
+#include "fault.h"
+#include "points.h"
+#include "ticker.h"
+#include "wait.h"
 
+#define SLR_SHORTEST_SPACE_SLICE_NS INT64_C(500000)
+
+struct slipring_publisher {
+    struct slr_claimer claimer;
+    struct slr_segment *s;
+    struct slr_writer *self;
+    uint64_t since_seq;
+    uint64_t refused_size; /* of the last claim that found no room */
+    struct slr_ticker ticker;
+    int64_t next_file_check_ns, slice_ns;
+    _Atomic uint64_t interrupted;
+    /* The block stored behind a body: type, then sender. Rebuilt when one of them changes. */
+    uint8_t type_size, sender_size;
+    uint8_t meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER];
+    uint8_t own_sender_size;
+    uint8_t own_sender[SLIPRING_MAX_SENDER];
+    bool meta_is_own; /* its sender is our own */
+};
+
+/* publisher.c */
 struct slr_segment *slr_publisher_segment(slipring_publisher *pub);
-int slr_publisher_usable(slipring_publisher *pub); /* OK, CLOSED, FORKED or TOPIC_GONE */
+int slr_sender_check(size_t sender_size);
+
+/* OK, CLOSED, FORKED or TOPIC_GONE */
+static inline int slr_publisher_usable(slipring_publisher *pub) {
+    if (slr_peek(&pub->interrupted)) return slr_fault(SLIPRING_CLOSED, "", "the publisher is closed");
+    return slr_segment_check(pub->s);
+}
+
+static inline void slr_wake_readers(slipring_publisher *pub) {
+    /* Between publishing a message and looking for sleepers; partner: the sleeper announces itself, then looks for a
+     * message. Without it both may miss the other and the wake-up is lost. */
+    slr_fence_full();
+    SLR_POINT("send.before_wake");
+    slr_wake_sleepers(&pub->s->readers->wake);
+}
 
 #endif
