@@ -81,7 +81,7 @@ def replayed(spark: Any, lake: Any, root: str) -> dict[str, Any]:
     with slipring.Bus(REPLAYED_ON, root=root) as bus:
         for topic in _COMPARED:
             bus.create(topic, **cast.TOPICS[topic].settings)
-        readers = {topic: Arrivals(bus, topic, counts[topic]) for topic in _COMPARED}
+        readers = {topic: Arrivals(bus, topic, counts.get(topic, 0)) for topic in _COMPARED}
         done = pipelines.replay(lake.path, bus=bus, spark=spark, speed="max", exclude=_NOT_AGAIN)
         for reader in readers.values():
             reader.join(60)
