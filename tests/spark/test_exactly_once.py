@@ -89,26 +89,24 @@ def options_of(bus):
 
 
 def start(spark, bus, moments, **trigger):
-    stream = spark.readStream.format("slipring").options(**options_of(bus)).load()
-    writer = stream.writeStream.foreachBatch(moments.writer()).trigger(
-        **(trigger or {"processingTime": "0 seconds"})
-    )
-    return writer.option("checkpointLocation", str(moments.checkpoint)).start()
-
-
-def run_to_the_end(spark, bus, moments):
     """Spark gives its Python processes 10 s to start; on a machine with much else to do it is asked again."""
-    query = start(spark, bus, moments, availableNow=True)
-    eventually(lambda: not query.isActive, "the end", PATIENCE_S)
-    if query.exception() is not None:
-        assert "failed to connect back" in str(query.exception())
-        run_to_the_end(spark, bus, moments)
+    stream = spark.readStream.format("slipring").options(**options_of(bus)).load()
+    writer = stream.writeStream.foreachBatch(moments.writer()).trigger(**(trigger or EVERY_MOMENT))
+    query = writer.option("checkpointLocation", str(moments.checkpoint)).start()
+
+    def begun():
+        return not query.isActive or not query.status["message"].startswith("Initializing")
+
+    eventually(begun, "the query", PATIENCE_S)
+    if query.exception() is not None and "failed to connect back" in str(query.exception()):
+        return start(spark, bus, moments, **trigger)
+    return query
 
 
 def assert_everything_once(spark, bus, moments, truth, publishers):
     """Ends publishing, reads the rest, and compares row by row."""
     publishers.kill()
-    run_to_the_end(spark, bus, moments)
+    start(spark, bus, moments, availableNow=True).awaitTermination()
     truth.take()
     found = spark.read.parquet(*map(str, moments.out.glob("*"))).orderBy("offset").collect()
     assert [(row.offset, bytes(row.value)) for row in found] == truth.rows
