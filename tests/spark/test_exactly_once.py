@@ -171,6 +171,7 @@ def test_the_driver_may_die_at_any_moment(
     assert_everything_once(spark, bus, moments, truth, publishers)
 
 
+@pytest.mark.timeout(900)
 def test_source_process_workers_and_publisher_may_die_at_any_moment(spark, bus, truth, publishers, moments):
     """In one session: a query whose source process is gone fails, and a restart continues; a task whose
     worker is gone is tried again."""
