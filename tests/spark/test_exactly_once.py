@@ -89,11 +89,18 @@ def options_of(bus):
 
 
 def start(spark, bus, moments, **trigger):
+    """Spark gives its Python processes 10 s to start; on a machine with much else to do it is asked again."""
     stream = spark.readStream.format("slipring").options(**options_of(bus)).load()
-    writer = stream.writeStream.foreachBatch(moments.writer()).trigger(
-        **(trigger or {"processingTime": "0 seconds"})
-    )
-    return writer.option("checkpointLocation", str(moments.checkpoint)).start()
+    writer = stream.writeStream.foreachBatch(moments.writer()).trigger(**(trigger or EVERY_MOMENT))
+    query = writer.option("checkpointLocation", str(moments.checkpoint)).start()
+
+    def begun():
+        return not query.isActive or not query.status["message"].startswith("Initializing")
+
+    eventually(begun, "the query", PATIENCE_S)
+    if query.exception() is not None and "failed to connect back" in str(query.exception()):
+        return start(spark, bus, moments, **trigger)
+    return query
 
 
 def assert_everything_once(spark, bus, moments, truth, publishers):
@@ -164,6 +171,7 @@ def test_the_driver_may_die_at_any_moment(
     assert_everything_once(spark, bus, moments, truth, publishers)
 
 
+@pytest.mark.timeout(900)
 def test_source_process_workers_and_publisher_may_die_at_any_moment(spark, bus, truth, publishers, moments):
     """In one session: a query whose source process is gone fails, and a restart continues; a task whose
     worker is gone is tried again."""

@@ -10,6 +10,7 @@ import pytest
 
 from support.waiting import eventually
 
+pytestmark = pytest.mark.timeout(400)
 FIXTURE = Path(__file__).parent / "fixtures" / "checkpoint-v1"
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stream reader, called in Spark's order: where it begins, how far it goes, what it keeps and loses."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 
 import slipring
 from layout import document
-from slipring.spark import cursors, failures, tasks
+from slipring.spark import cursors, failures, plan, tasks
 from slipring.spark.failures import BadOption, CursorInUse, CursorMoved, DataLoss, OtherHost, TopicReplaced
+from slipring.spark.tally import Tally, add
 from spark.readers import Driven, values
 from support.waiting import eventually
 
@@ -400,6 +402,25 @@ def test_a_task_on_another_host_says_where_the_topic_is(driven, imu, monkeypatch
     task.host, task.boot = "robot-7", "0" * 8
     with pytest.raises(OtherHost, match=r"memory of host robot-7.*run the executors on robot-7"):
         list(reader.reader.read(task))
+
+
+def test_a_task_that_does_not_see_the_bus_says_so(driven, imu, bus):
+    reader = driven(subscribe="imu", startingOffsets="earliest")
+    reader.log()
+    (task,) = reader.reader.partitions(reader.start_of(0), reader.logged[0])
+    reader.reader._options = dataclasses.replace(reader.reader._options, root="/nowhere")
+    with pytest.raises(OtherHost, match="a container has a /dev/shm of its own"):
+        list(reader.reader.read(task))
+
+
+def test_losses_of_a_task_that_was_tried_again_count_once():
+    tally = Tally()
+    piece, other = plan.Range("imu", 1, 0, 100), plan.Range("imu", 1, 100, 200)
+    for lost, task in ((3, piece), (5, piece), (5, piece), (2, other)):
+        assert add(tally.path, task, lost)
+    assert tally.by_topic() == {"imu": 7} == tally.by_topic()
+    tally.close()
+    assert not add("/proc/0/fd/0", piece, 1)
 
 
 def test_every_failure_has_its_own_class_and_names_an_option():

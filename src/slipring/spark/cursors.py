@@ -44,16 +44,20 @@ class Cursors:
                 f"keeps "
                 "messages until Spark has committed them",
             )
-        is_new = self._position(topic, group) is None
-        subscriber = self._attach(topic, group, max(start, ranges.oldest()))
+        try:
+            is_new = self._position(topic, group) is None
+            subscriber = self._attach(topic, group, max(start, ranges.oldest()))
+        except (TopicGone, TopicNotFound):
+            raise TopicReplaced(topic, ranges.generation, None) from None
         try:
             position = self._position(topic, group)
-            if position is None:
-                raise CursorGone(topic, group)
             ranges.oldest()  # still the bus's file: then it is the one the subscriber attached to as well
         except (TopicGone, TopicNotFound):
             subscriber.close()
             raise TopicReplaced(topic, ranges.generation, None) from None
+        if position is None:
+            subscriber.close()
+            raise CursorGone(topic, group)
         self._held[key], self._positions[key] = subscriber, position
         return position, is_new
 

@@ -60,7 +60,7 @@ class Progress:
 
     def following(self, start: Offsets, limited: bool) -> Offsets:
         """Where the next batch ends; `start` itself when there is none yet."""
-        now = self._present(start)
+        self._known = now = self._present(start)
         ends = {topic: self._end(topic, at) for topic, at in now.items()}
         if limited:
             waiting = {

@@ -11,23 +11,29 @@ import os
 
 from .plan import Range
 
+RECENT = 1000  # tasks that may still be tried again
+
 
 class Tally:
     def __init__(self) -> None:
         self._fd = os.memfd_create("slipring-lost", os.MFD_CLOEXEC)
         self.path = f"/proc/{os.getpid()}/fd/{self._fd}"
+        self._read = 0
+        self._tasks: dict[tuple[str, ...], int] = {}
+        self._totals: dict[str, int] = {}
 
     def by_topic(self) -> dict[str, int]:
         """Messages lost so far. A task that was tried again counts once."""
-        size = os.fstat(self._fd).st_size
-        counts: dict[tuple[str, ...], int] = {}
-        for line in os.pread(self._fd, size, 0).decode().splitlines():
+        unread = os.pread(self._fd, os.fstat(self._fd).st_size - self._read, self._read)
+        self._read += len(unread)
+        for line in unread.decode().splitlines():
             *task, lost = line.split(" ")
-            counts[tuple(task)] = max(int(lost), counts.get(tuple(task), 0))
-        totals: dict[str, int] = {}
-        for (topic, *_), count in sorted(counts.items()):
-            totals[topic] = totals.get(topic, 0) + count
-        return totals
+            before = self._tasks.pop(tuple(task), 0)
+            self._tasks[tuple(task)] = max(int(lost), before)
+            self._totals[task[0]] = self._totals.get(task[0], 0) + max(0, int(lost) - before)
+        while len(self._tasks) > RECENT:
+            self._tasks.pop(next(iter(self._tasks)))
+        return dict(sorted(self._totals.items()))
 
     def close(self) -> None:
         os.close(self._fd)

@@ -7,6 +7,7 @@ not hold handles.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,6 +86,11 @@ def _opened(options: SourceOptions, task: Task) -> Ranges | None:
     try:
         ranges = _ranges(options, piece)
     except TopicNotFound:
+        if not os.path.isdir(os.path.join(options.root, options.bus)):
+            raise OtherHost(
+                f"bus {options.bus!r} of host {task.host} is not to be seen by this task: there is no directory "
+                f"{options.root}; a container has a /dev/shm of its own unless it is given the host's"
+            ) from None
         if not options.fail_on_loss:
             return None
         raise TopicReplaced(piece.topic, piece.generation, None) from None
@@ -103,20 +109,30 @@ def _decoder(options: SourceOptions) -> Decoder | None:
 def read(options: SourceOptions, task: Task) -> Iterator[pa.RecordBatch]:
     """The task's messages, in order, in batches of about batchBytes."""
     _check_host(options, task)
-    ranges, piece = _opened(options, task), task.piece
+    ranges = _opened(options, task)
     if ranges is None:
-        _tell(task, piece.size)
+        _tell(task, task.piece.size)
         return
+    before = ranges.lost
+    try:
+        yield from _batches(options, task.piece, ranges)
+    except TopicGone:  # removed since it was opened
+        if options.fail_on_loss:
+            raise TopicReplaced(task.piece.topic, task.piece.generation, None) from None
+        _tell(task, task.piece.size)
+        return
+    if ranges.lost > before:
+        _tell(task, ranges.lost - before)
+
+
+def _batches(options: SourceOptions, piece: Range, ranges: Ranges) -> Iterator[pa.RecordBatch]:
     decoder = _decoder(options)
     columns = options.columns if decoder is None else decoder.columns
     before = ranges.lost
     for batch in ranges.batches(piece.start, piece.end, columns, options.batch_bytes, options.gaps):
         _check_loss(options, piece, ranges.lost - before)
         yield batch if decoder is None else decoder.decode(piece.topic, batch)
-    lost = ranges.lost - before
-    _check_loss(options, piece, lost)
-    if lost:
-        _tell(task, lost)
+    _check_loss(options, piece, ranges.lost - before)
 
 
 def _check_loss(options: SourceOptions, piece: Range, lost: int) -> None:
