@@ -62,6 +62,11 @@ class Subscription:
                     f"there is no topic {missing[0]!r} on bus {bus.name!r} in {bus.root} (there: {there}): start its "
                     "publisher first, or record a pattern such as '*', which takes topics that come later"
                 )
+        return self.matching(bus)
+
+    def matching(self, bus: slipring.Bus) -> list[str]:
+        """Those that are there, or may come."""
+        if self.pattern is None:
             return list(self.names)
         pattern = re.compile(self.pattern)
         return [name for name in bus.topics() if pattern.fullmatch(name)]
