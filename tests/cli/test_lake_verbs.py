@@ -70,6 +70,8 @@ def test_record_tells_what_is_wrong_with_its_arguments_before_spark_starts(cli, 
     assert "TOPICS" in cli.run("record", "--to", str(tmp_path / "x"), code=2).stderr
     assert "is not above zero" in cli.run("record", "t", "--to", "x", "--for", "0", code=2).stderr
     assert "is not a number" in cli.run("record", "--to", "x", "--pre-buffer", "t", code=2).stderr
+    assert "there is no topic 't'" in cli.run("record", "t", "--to", str(tmp_path / "x"), code=1).stderr
+    assert not (tmp_path / "x").exists()
     assert "is not a lake" in cli.run("record", "--to", str(tmp_path / "x"), "--release", code=1).stderr
 
 

@@ -11,7 +11,6 @@ import pytest
 import slipring
 from slipring import pipelines
 from slipring.pipelines.endings import release
-from slipring.pipelines.failures import JobFailed
 from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topics
 from slipring.pipelines.lake.locks import lock
 from slipring.pipelines.lake.verify import verify
@@ -247,9 +246,11 @@ def test_a_full_disk_is_named_and_the_recording_goes_on_when_there_is_room(recor
 
 
 def test_what_cannot_work_says_why(recordings, bus, tmp_path):
-    with pytest.raises(JobFailed, match="there is no topic 'nowhere'"):
+    with pytest.raises(slipring.TopicNotFound, match="there is no topic 'nowhere'"):
         recordings.record("nowhere")
+    assert not recordings.path.exists(), "nothing is made for a recording that cannot begin"
     bus.publisher("t").send(b"x")
+    recordings.record("t")
     with lock(Lake.open(recordings.path), "record"), pytest.raises(LakeBusy, match="records into the lake"):
         recordings.record("t")
     with pytest.raises(slipring.BadArgument, match="topics is empty"):

@@ -92,9 +92,12 @@ def command(
         return
     if not topics:
         raise click.UsageError("Missing argument 'TOPICS': names, or '*' for all.")
+    from slipring.pipelines.beginnings import Subscription
     from slipring.pipelines.endings import own_session
     from slipring.pipelines.record import record
 
+    with target.open() as bus:
+        Subscription.of(topics).present(bus)  # what is missing is told before Spark starts
     with own_session("slipring record", master) as spark, _stopping() as (stop, caught):
         with Line("recording", "messages") as line:
             told = record(

@@ -53,6 +53,19 @@ class Subscription:
         )
 
     def present(self, bus: slipring.Bus) -> list[str]:
+        """The topics that are there; TopicNotFound when one that is named is not."""
+        if self.pattern is None:
+            missing = sorted(set(self.names) - set(bus.topics()))
+            if missing:
+                there = ", ".join(bus.topics()) or "none"
+                raise TopicNotFound(
+                    f"there is no topic {missing[0]!r} on bus {bus.name!r} in {bus.root} (there: {there}): start its "
+                    "publisher first, or record a pattern such as '*', which takes topics that come later"
+                )
+        return self.matching(bus)
+
+    def matching(self, bus: slipring.Bus) -> list[str]:
+        """Those that are there, or may come."""
         if self.pattern is None:
             return list(self.names)
         pattern = re.compile(self.pattern)

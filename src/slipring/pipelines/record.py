@@ -61,10 +61,11 @@ def record(
     limits = _Limits(for_s, until_idle_s, stop)
     _check(pre_buffer, every_s)
     subscription = beginnings.Subscription.of(topics)
-    lake = Lake.create(to, table=table or mark.table_of(to))
     with ExitStack() as stack:
-        stack.enter_context(lock(lake, "record"))
         source = stack.enter_context(slipring.Bus(bus, root=root))
+        present = subscription.present(source)
+        lake = Lake.create(to, table=table or mark.table_of(to))
+        stack.enter_context(lock(lake, "record"))
         chosen = spark or stack.enter_context(endings.own_session("slipring record", master))
         sweep(lake, "record")
         delta.mirror(lake)
@@ -72,7 +73,7 @@ def record(
         session, before = _session(lake, source, subscription)
         from .recorder import Recorder
 
-        starting = beginnings.starting(lake, source, subscription.present(source), pre_buffer, before)
+        starting = beginnings.starting(lake, source, present, pre_buffer, before)
         recorder = Recorder(chosen, lake, source, subscription, session, starting, every_s=every_s, sync=sync)
         compactor = Compactor(lake, compact_every_s)
         stack.callback(compactor.stop)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import slipring
 from slipring.errors import SlipringError
 
+from . import backlog
 from .batches import BatchWriter
 from .beginnings import Subscription, cursor
 from .failures import JobFailed, SparkGone, explained, is_gone
@@ -140,7 +141,7 @@ class Recorder:
                     rows = figures.rows
                     self.note_topics()
                     since = time.monotonic()
-                if not started or query.status["isDataAvailable"]:
+                if not self._has_all(query):
                     since = time.monotonic()  # a batch that takes long is not idle
                 if show is not None:
                     show(figures)
@@ -151,6 +152,12 @@ class Recorder:
             if failure is not None:
                 raise self._writer.failure or explained(failure, f"recording into {self.lake.path}")
             self._stop(query)
+
+    def _has_all(self, query: Any) -> bool:
+        positions = backlog.reached(query)
+        return positions is not None and not backlog.is_behind(
+            positions, self.bus, self.subscription.matching(self.bus)
+        )
 
     def _stop(self, query: Any) -> None:
         """Between two batches, if it still runs."""
