@@ -48,6 +48,18 @@ class Publisher:
     def _send_noted(
         self, body: Buffer, type: str, sender: str, time_ns: int, fd: int, note: bytes, seq_at: int, /
     ) -> int: ...
+    def _send_rows_noted(
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        first: int,
+        count: int,
+        type: str,
+        sender: str,
+        fd: int,
+        note: bytes,
+        /,
+    ) -> tuple[int, int]: ...
     def close(self) -> None: ...
     def _subscribers(self) -> int: ...
     def _entry(self) -> tuple[int, int]: ...

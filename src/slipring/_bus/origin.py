@@ -23,7 +23,7 @@ import hashlib
 import json
 import os
 import struct
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from slipring.errors import Busy, PeerGone, SystemFault
@@ -40,6 +40,7 @@ _SEQ_AT: Final = _NOTE.size - 8
 _ABOUT_AT: Final = 128  # JSON about the origin, behind the note
 _MOST_BYTES: Final = 65536
 _LOOKS: Final = 1000
+Column = tuple[Any, Any, int, int]  # of Arrow: its bytes, its 32-bit offsets, the first value and how many
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,21 @@ class Origin:
         seq = self.publisher._send_noted(body, type, sender, time_ns, self._descriptor, note, _SEQ_AT)
         self.place = Place(*after, seq)
         return seq
+
+    def send_rows(self, number: int, column: Column, type: str, sender: str) -> int:
+        """Publish a column's values, numbered from `number` on; those that were published before are passed
+        over. How many are done: fewer than there are when there is no room. Never waits."""
+        data, offsets, first, count = column
+        passed = min(count, max(0, self.place.number - number + 1))
+        if passed == count:
+            return count
+        before, number = self.place, number + passed
+        note = _NOTE.pack(_MAGIC, *astuple(before), number, before.count + 1, 0, 0)
+        rest = (data, offsets, first + passed, count - passed, type, sender)
+        sent, seq = self.publisher._send_rows_noted(*rest, self._descriptor, note)
+        if sent:
+            self.place = Place(number + sent - 1, before.count + sent, 0, seq)
+        return int(passed + sent)
 
     def close(self, forget: bool = False) -> None:
         """Stop publishing; with forget, what was published is not remembered either."""

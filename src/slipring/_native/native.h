@@ -174,6 +174,7 @@ void publisher_leave(Publisher *self);
 void publisher_unpin(Publisher *self); /* leave, when the handle is not locked */
 int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out);
 PyObject *publisher_send_noted(PyObject *self, PyObject *args);
+PyObject *publisher_send_rows_noted(PyObject *self, PyObject *args);
 PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 bool subscriber_enter(Subscriber *self);

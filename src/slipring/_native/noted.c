@@ -3,6 +3,11 @@
  * pub._send_noted(body, type, sender, time_ns, fd, note, seq_at): sends without waiting and, between writing the
  * message and making it readable, writes `note` to the beginning of the file `fd`, with the message's sequence at
  * `seq_at` of it. One small pwrite either happened or did not, whenever the process is killed.
+ *
+ * pub._send_rows_noted(data, offsets, first, count, type, sender, fd, note): the same for `count` values of an Arrow
+ * column, from `first` on, until there is no room; (how many, the last one's sequence). The note is that of origin.py:
+ * behind 8 bytes, the place before and the place after, four words each: number, count, lost, sequence. From row to row
+ * the place after becomes the place before, and number and count of the next grow by one.
  */
 #include <errno.h>
 #include <string.h>
@@ -67,4 +72,99 @@ PyObject *publisher_send_noted(PyObject *object, PyObject *args) {
     }
     if (code) raise_code(code);
     return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(seq);
+}
+
+enum { WORDS = 4, BEFORE_AT = 8, AFTER_AT = BEFORE_AT + WORDS * 8, ROWS_NOTE = AFTER_AT + WORDS * 8, ROWS_SEQ_AT = ROWS_NOTE - 8 };
+
+/* What was noted last is what was before the next row. */
+static void note_next(struct note *note) {
+    uint64_t after[WORDS];
+    memcpy(after, note->bytes + AFTER_AT, sizeof after);
+    memcpy(note->bytes + BEFORE_AT, after, sizeof after);
+    after[0]++;
+    after[1]++;
+    memcpy(note->bytes + AFTER_AT, after, sizeof after);
+}
+
+struct rows {
+    struct body data, offsets;
+    Py_ssize_t first, count;
+    const char *type, *sender;
+    Py_ssize_t type_size, sender_size;
+};
+
+/* A value of the column; false if its offsets lead out of the data. */
+static bool row_get(const struct rows *rows, Py_ssize_t row, const char **body, size_t *size) {
+    int32_t ends[2];
+    memcpy(ends, (const char *)rows->offsets.data + (size_t)(rows->first + row) * sizeof *ends, sizeof ends);
+    if (ends[0] < 0 || ends[1] < ends[0] || ends[1] > rows->data.size) return false;
+    *body = (const char *)rows->data.data + ends[0];
+    *size = (size_t)(ends[1] - ends[0]);
+    return true;
+}
+
+enum { BAD_OFFSETS = 1 }; /* no code of the core's: those are negative */
+
+/* Until there is no room: then, and when all are sent, the code is OK. */
+static int send_rows(Publisher *self, const struct rows *rows, struct note *note, Py_ssize_t *sent, uint64_t *seq) {
+    for (*sent = 0; *sent < rows->count; ++*sent) {
+        const char *body;
+        size_t size;
+        if (!row_get(rows, *sent, &body, &size)) return BAD_OFFSETS;
+        int code = slipring_publisher_send_noted(self->pub, body, size, rows->type, (size_t)rows->type_size, rows->sender,
+                                                 (size_t)rows->sender_size, 0, write_note, note, seq);
+        if (code == SLIPRING_FULL) return SLIPRING_OK;
+        if (code) return code;
+        note_next(note);
+    }
+    return SLIPRING_OK;
+}
+
+static PyObject *rows_send(Publisher *self, const struct rows *rows, struct note *note) {
+    uint64_t seq = 0;
+    Py_ssize_t sent = 0, known = rows->offsets.size / (Py_ssize_t)sizeof(int32_t) - 1;
+    if (rows->first < 0 || rows->count < 0 || rows->first > known || rows->count > known - rows->first) {
+        raise_bad_argument("count", "the column has no such rows");
+        return NULL;
+    }
+    if (!publisher_enter(self)) return NULL;
+    PyThreadState *state = handle_release_gil(&self->handle);
+    int code = send_rows(self, rows, note, &sent, &seq);
+    handle_retake_gil(&self->handle, state);
+    publisher_leave(self);
+    if (note->error) {
+        errno = note->error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    if (code == BAD_OFFSETS) {
+        raise_bad_argument("offsets", "offsets lead out of the data");
+        return NULL;
+    }
+    if (code) return raise_code(code);
+    return Py_BuildValue("nK", sent, (unsigned long long)seq);
+}
+
+PyObject *publisher_send_rows_noted(PyObject *object, PyObject *args) {
+    PyObject *data, *offsets, *type_text, *sender_text, *result = NULL;
+    const char *bytes;
+    Py_ssize_t note_size;
+    struct rows rows;
+    struct note note;
+    int fd;
+    if (!PyArg_ParseTuple(args, "OOnnOOiy#:_send_rows_noted", &data, &offsets, &rows.first, &rows.count, &type_text,
+                          &sender_text, &fd, &bytes, &note_size) ||
+        !text_get(type_text, "type", &rows.type, &rows.type_size) ||
+        !text_get(sender_text, "sender", &rows.sender, &rows.sender_size))
+        return NULL;
+    if (note_size != ROWS_NOTE) {
+        raise_bad_argument("note", "note must have two places of four words behind 8 bytes");
+        return NULL;
+    }
+    if (!note_get(fd, bytes, note_size, ROWS_SEQ_AT, &note) || !body_get(data, &rows.data)) return NULL;
+    if (body_get(offsets, &rows.offsets)) {
+        result = rows_send((Publisher *)object, &rows, &note);
+        body_release(&rows.offsets);
+    }
+    body_release(&rows.data);
+    return result;
 }

@@ -341,6 +341,7 @@ static PyMethodDef publisher_methods[] = {
      "loan($self, /, size, type='', timeout=<by delivery>)\n--\n\nA context manager: memory of the ring to fill in place."},
     {"close", publisher_close, METH_NOARGS, "Detach. Waiting sends end with Closed; open loans are aborted."},
     {"_send_noted", publisher_send_noted, METH_VARARGS, NULL},
+    {"_send_rows_noted", publisher_send_rows_noted, METH_VARARGS, NULL},
     {"_subscribers", publisher_subscribers, METH_NOARGS, NULL},
     {"_entry", publisher_entry, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -9,20 +9,24 @@ knows the last number that became a message, whatever was killed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from slipring._bus.bus import Bus
-from slipring._bus.origin import Origin
+from slipring._bus.origin import Column, Origin
 from slipring._bus.outbox import Batch, Outbox
 from slipring.errors import Full, PeerGone
 
 _ROW_BITS: Final = 32
+_SHORTEST_LOOK_S: Final = 0.0005
 _LONGEST_LOOK_S: Final = 0.01
+_COUNT: Final = 3  # of a Column
 
 
 class Publishing:
@@ -35,10 +39,10 @@ class Publishing:
     def send(self, batch: Batch) -> None:
         with contextlib.ExitStack() as stack:
             origins = {topic: self._origin(topic, stack) for topic in batch.topics}
-            number = batch.number << _ROW_BITS
-            for value, topic, kind, sender in self._rows(batch):
-                number += 1
-                self._send(origins[topic], number, value, kind, sender)
+            number = (batch.number << _ROW_BITS) + 1
+            for column, topic, kind, sender in self._runs(batch):
+                self._send(origins[topic], number, column, kind, sender)
+                number += column[_COUNT]
 
     def _origin(self, topic: str, stack: contextlib.ExitStack) -> Origin:
         origin = Origin(
@@ -47,29 +51,45 @@ class Publishing:
         stack.callback(origin.close)
         return origin
 
-    def _rows(self, batch: Batch) -> Iterator[tuple[pa.Buffer, str, str, str]]:
+    def _runs(self, batch: Batch) -> Iterator[tuple[Column, str, str, str]]:
+        """Rows that follow each other and go the same way: values, topic, type, sender."""
         for part in batch.parts:
             with pa.memory_map(self._outbox.file_of(part)) as source, pa.ipc.open_file(source) as file:
                 for at in range(file.num_record_batches):
-                    columns = file.get_batch(at).columns
-                    bodies = (scalar.as_buffer() for scalar in columns[0])
-                    yield from zip(bodies, *(column.to_pylist() for column in columns[1:]), strict=True)
+                    values, *texts = file.get_batch(at).columns
+                    _, offsets, data = values.buffers()
+                    for first, end in _alike(texts):
+                        column = (data or b"", offsets, values.offset + first, end - first)
+                        yield column, *(text[first].as_py() for text in texts)
 
-    def _send(self, origin: Origin, number: int, body: pa.Buffer, kind: str, sender: str) -> None:
+    def _send(self, origin: Origin, number: int, column: Column, kind: str, sender: str) -> None:
         """Waits for room: the readers' pace is the batch's."""
-        began, look_s = time.monotonic(), 0.0005
+        data, offsets, first, count = column
+        done, since, look_s = 0, time.monotonic(), _SHORTEST_LOOK_S
         while True:
-            try:
-                origin.send(number, body, kind, sender, 0)
+            rest = (data, offsets, first + done, count - done)
+            sent = origin.send_rows(number + done, rest, kind, sender)
+            done += sent
+            if done == count:
                 return
-            except Full as error:
-                if self._timeout is not None and time.monotonic() - began > self._timeout:
-                    hint = "`slipring info` shows who holds it; started again, the query goes on"
-                    problem = f"no room on topic {origin.topic!r} within timeout={self._timeout:g} s"
-                    raise Full(f"{problem}; {hint}", argument="timeout") from error
+            if sent:
+                since, look_s = time.monotonic(), _SHORTEST_LOOK_S
+            elif self._timeout is not None and time.monotonic() - since > self._timeout:
+                hint = "`slipring info` shows who holds it; started again, the query goes on"
+                problem = f"no room on topic {origin.topic!r} within timeout={self._timeout:g} s"
+                raise Full(f"{problem}; {hint}", argument="timeout")
             if os.getppid() != self._parent:
                 raise PeerGone(
                     "Spark is gone: the rest of the batch is published when the query starts again"
                 )
             time.sleep(look_s)
             look_s = min(look_s * 2, _LONGEST_LOOK_S)
+
+
+def _alike(texts: list[pa.Array]) -> Iterator[tuple[int, int]]:
+    """Where rows begin and end that have the same texts."""
+    rows = len(texts[0])
+    changes = [pc.not_equal(text.slice(1), text.slice(0, rows - 1)) for text in texts]
+    changed = functools.reduce(pc.or_, changes)
+    ends = [row + 1 for row in pc.indices_nonzero(changed).to_pylist()]
+    yield from zip([0, *ends], [*ends, rows], strict=True)
