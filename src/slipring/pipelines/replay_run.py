@@ -68,7 +68,9 @@ class Run:
     def _batch(self, messages: Iterable[tuple[str, int, int, str, str, bytes]]) -> None:
         outcome, pace, publishers = self._outcome, self._pace, self._targets.publishers
         paced, stamped = pace.speed is not None, self._stamped
-        self._meter = self._meter or Meter(total_rows=self._extent.messages)
+        if self._meter is None:
+            self._meter = Meter(total_rows=self._extent.messages)
+            self._tell()  # who shows it has to make ready, too: before the first message fixes the schedule
         for topic, due_ns, time_ns, sender, type_, value in messages:
             due = pace.due_ns(due_ns)
             self._due_ns = due_ns
