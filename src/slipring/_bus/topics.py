@@ -70,17 +70,20 @@ class Topics(Closing):
     ) -> None:
         """Create a topic. Defaults: "16MiB", lossy, many writers, 0o600. What is given must match a topic
         that exists already; what is not given takes what is there."""
-        given = settings.topic_settings(
-            capacity=capacity,
-            slots=slots,
-            delivery=delivery,
-            writers=writers,
-            mode=mode,
-            max_readers=max_readers,
-            max_writers=max_writers,
-            max_cursors=max_cursors,
-        )
-        self._make(self._topic(topic), given, exist_ok)
+        given = {
+            "capacity": capacity,
+            "slots": slots,
+            "delivery": delivery,
+            "writers": writers,
+            "mode": mode,
+            "max_readers": max_readers,
+            "max_writers": max_writers,
+            "max_cursors": max_cursors,
+        }
+        self._create(self._topic(topic), given, exist_ok)
+
+    def _create(self, topic: str, given: dict[str, Any], exist_ok: bool) -> None:
+        self._make(topic, settings.topic_settings(**given), exist_ok)
 
     def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
         directory.make(self.root, self.path)

@@ -67,34 +67,9 @@ class RemoteBus(Bus):
 
     # Topics
 
-    def create(
-        self,
-        topic: str,
-        capacity: int | str | None = None,
-        slots: int | None = None,
-        delivery: str | None = None,
-        writers: str | None = None,
-        mode: int | None = None,
-        exist_ok: bool = True,
-        *,
-        max_readers: int | None = None,
-        max_writers: int | None = None,
-        max_cursors: int | None = None,
-    ) -> None:
-        given = {
-            "capacity": capacity,
-            "slots": slots,
-            "delivery": delivery,
-            "writers": writers,
-            "mode": mode,
-            "max_readers": max_readers,
-            "max_writers": max_writers,
-            "max_cursors": max_cursors,
-        }
+    def _create(self, topic: str, given: dict[str, Any], exist_ok: bool) -> None:
         checked = _checked_settings(given)
-        self._link.request(
-            "create", again=exist_ok, topic=self._topic(topic), settings=checked, exist_ok=bool(exist_ok)
-        )
+        self._link.request("create", again=exist_ok, topic=topic, settings=checked, exist_ok=bool(exist_ok))
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
         self._link.request("remove", again=missing_ok, topic=self._topic(topic), missing_ok=bool(missing_ok))

@@ -49,9 +49,9 @@ class Desk:
     def __init__(self) -> None:
         self.connected = False
         self.bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handle may be collected, and say so, while its own thread has it
         self._outbox: deque[wire.Frames] = deque()
-        self._acks: dict[int, wire.Frames] = {}
+        self._acks: dict[int, Callable[[], wire.Frames]] = {}
         self._calls: dict[int, Call] = {}
 
     # For the program's threads
@@ -76,15 +76,16 @@ class Desk:
         self.ring()
         return True
 
-    def acknowledge(self, handle: int, frames: wire.Frames) -> None:
-        """Post how far a subscriber has consumed; only its last word is sent, before anything else."""
+    def acknowledge(self, handle: int, ack: Callable[[], wire.Frames]) -> None:
+        """Post how far a subscriber has consumed, as it stands when it is sent: before any letter that is
+        posted from now on."""
+        if handle in self._acks:
+            return  # `ack` is still to be called
         with self._lock:
             if not self.connected:
                 return
-            is_first = not self._acks
-            self._acks[handle] = frames
-        if is_first:
-            self.ring()
+            self._acks[handle] = ack
+        self.ring()
 
     def calls_of(self, handle: Handle) -> list[Call]:
         with self._lock:
@@ -109,11 +110,18 @@ class Desk:
 
     def send(self, send: Callable[[wire.Frames], bool]) -> None:
         """As many letters as `send` takes now."""
-        with self._lock:
-            self._outbox.extendleft(self._acks.values())
-            self._acks.clear()
-        while self._outbox and send(self._outbox[0]):
-            self._outbox.popleft()
+        while True:
+            with self._lock:
+                acks = list(self._acks.values())
+                self._acks.clear()
+                letter = self._outbox.popleft() if self._outbox and not acks else None
+            if acks:
+                self._outbox.extendleft([ack() for ack in acks])
+            elif letter is None:
+                return
+            elif not send(letter):
+                self._outbox.appendleft(letter)
+                return
 
     def answered(self, number: int) -> Call | None:
         with self._lock:

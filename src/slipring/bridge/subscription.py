@@ -152,8 +152,10 @@ class Subscription(Handle):
 
     def _acknowledge(self) -> None:
         self._unacknowledged = 0
+        self._link.desk.acknowledge(self.handle, self._ack)
+
+    def _ack(self) -> wire.Frames:
         with self._changed:
             arrivals = self._arrivals
             position = arrivals.arrived.position if self._conflate else min((arrivals.consumed, *self._held))
-            ack = wire.plain(wire.ACK, self.handle, arrivals.epoch, position)
-            self._link.desk.acknowledge(self.handle, ack)  # in order: the highest is the last
+            return wire.plain(wire.ACK, self.handle, arrivals.epoch, position)
