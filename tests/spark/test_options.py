@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the source: what is wrong is found when the DataFrame is made, and the option is named."""
 
+from pathlib import Path
+
 import pytest
 
-from slipring.spark import decoding, parsing, schema, topics
+from slipring._bus.ranges import COLUMNS
+from slipring.spark import decoding, failures, parsing, schema, topics
 from slipring.spark.failures import BadOption
+from slipring.spark.options import KNOWN
 from slipring.spark.source import DefaultSource
 
 
@@ -161,3 +165,11 @@ def test_sizes_times_and_lists_are_understood(given):
     assert options.columns == ("value", "offset")
     topics.check(options)
     decoding.check(options)
+
+
+def test_the_document_names_every_option_column_and_failure():
+    text = (Path(__file__).parents[2] / "docs/spec/spark-source.md").read_text()
+    mine = (kind for kind in vars(failures).values() if isinstance(kind, type))
+    classes = [kind.__name__ for kind in mine if kind.__module__ == failures.__name__]
+    missing = [name for name in (*KNOWN, *COLUMNS, *classes) if f"`{name}`" not in text]
+    assert missing == [] and len(classes) >= 8

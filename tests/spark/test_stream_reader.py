@@ -10,7 +10,15 @@ import pytest
 import slipring
 from layout import document
 from slipring.spark import cursors, failures, plan, tasks
-from slipring.spark.failures import BadOption, CursorInUse, CursorMoved, DataLoss, OtherHost, TopicReplaced
+from slipring.spark.failures import (
+    BadOption,
+    CursorGone,
+    CursorInUse,
+    CursorMoved,
+    DataLoss,
+    OtherHost,
+    TopicReplaced,
+)
 from slipring.spark.tally import Tally, add
 from spark.readers import Driven, values
 from support.waiting import eventually
@@ -186,6 +194,22 @@ def test_messages_lost_without_the_cursor_stop_the_query_or_are_counted(driven, 
     oldest = bus.stats("cmd")["oldest"]
     assert reader.reader.latestOffset(reader.logged[0], reader.reader.getDefaultReadLimit())
     assert reader.reader.reportLatestOffset()["lost"] == {"cmd": min(4, oldest)}
+
+
+def test_a_cursor_that_vanishes_under_the_query_is_named(driven, bus, cmd):
+    reader = driven(subscribe="cmd", groupId="g", startingOffsets="earliest")
+    reader.batch()
+    with pytest.raises(slipring.Busy):
+        bus.drop_cursor("cmd", "g")
+    layout = document.read().structures
+    table = next(row for row in layout["readers_header"] if row.name == "cursors_offset")
+    state = next(row for row in layout["cursor"] if row.name == "state")
+    with open(Path(bus.path) / "cmd.readers", "r+b") as file:
+        file.seek(table.offset)
+        file.seek(int.from_bytes(file.read(8), "little") + state.offset)
+        file.write(bytes(8))
+    with pytest.raises(CursorGone, match=r"cursor 'g' of topic 'cmd' was dropped or has expired.*restart"):
+        reader.reader.commit(reader.logged[0])
 
 
 def test_a_cursor_ahead_of_the_checkpoint_is_somebody_elses(driven, bus, cmd):
