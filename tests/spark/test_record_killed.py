@@ -48,6 +48,7 @@ RECORDER = """
                       pre_buffer=True, compact_every_s=0.2)
     except slipring.SlipringError as error:
         say(type(error).__name__)
+        print(error, file=sys.stderr)
         os._exit(3)
     say("finished", told.messages, told.lost, told.ended)
     spark.stop()

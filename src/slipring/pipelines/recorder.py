@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POLL_S = 0.25
-FAILURES_IN_A_ROW = 2
+FAILURES_IN_A_ROW = 6  # Spark finds out one by one which of its Python processes are dead
 ROWS_OF_A_TASK = 100_000
 BYTES_OF_A_BATCH = 256 << 20
 
@@ -48,11 +48,8 @@ class Recorder:
         every_s: float,
         sync: bool,
     ) -> None:
-        self.spark = spark
-        self.lake = lake
-        self.bus = bus
-        self.subscription = subscription
-        self.session = session
+        self.spark, self.lake, self.bus = spark, lake, bus
+        self.subscription, self.session = subscription, session
         self._starting = starting
         self._every_s = every_s
         self._writer = BatchWriter(lake.path, session, sync=sync)
@@ -66,18 +63,23 @@ class Recorder:
         failures = 0
         while True:
             batch = self._last_batch()
-            query = self._start(final=False)
             try:
-                self._watch(query, over, show, begun)
+                self._attempt(over, show, begun)
                 return
             except JobFailed as error:
-                self._stop(query)
                 failures = failures + 1 if self._last_batch() == batch else 1
-                if error.ours or failures > FAILURES_IN_A_ROW:
+                if error.ours or failures >= FAILURES_IN_A_ROW:
                     raise
-            except BaseException:
-                self._stop(query)
-                raise
+            time.sleep(POLL_S)
+
+    def _attempt(
+        self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
+    ) -> None:
+        query = self._start(final=False)
+        try:
+            self._watch(query, over, show, begun)
+        finally:
+            self._stop(query)
 
     def drain(self, show: Show | None) -> None:
         """Take what was published until now, and no more."""
@@ -151,7 +153,6 @@ class Recorder:
             failure = query.exception()
             if failure is not None:
                 raise self._writer.failure or explained(failure, f"recording into {self.lake.path}")
-            self._stop(query)
 
     def _has_all(self, query: Any) -> bool:
         positions = backlog.reached(query)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from .errors import LakeBusy, fault
@@ -36,8 +36,9 @@ def lock(lake: Lake, purpose: str, *, wait: bool = False) -> Iterator[None]:
             raise LakeBusy(
                 f"process {holder} {_DOES[purpose]} the lake {lake.path}: wait until it ends, or end it"
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # it only names the holder; a full disk must not keep anybody from the lock
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)
