@@ -68,6 +68,16 @@ def test_a_client_and_pipelines_work_through_a_connect_server(bus, processes, se
     check_pipeline(bus, server, tmp_path)
 
 
+def run_patiently(project, bus, server, lines: list[str]) -> None:
+    """On a busy machine a process of Spark's takes longer to start than the 10 s it is given: then again."""
+    while True:
+        try:
+            return declarative.run(project, bus=bus.name, master=server, on_line=lines.append)
+        except declarative.failures.JobFailed as error:
+            if "failed to connect back" not in str(error):
+                raise
+
+
 def check_pipeline(bus, server, tmp_path):
     """Run twice: what came between is handled by the second run, once."""
     project = tmp_path / "project"
@@ -81,7 +91,7 @@ def check_pipeline(bus, server, tmp_path):
     for degrees in ((79, 81), (95, 20)):
         pub.send_many([json.dumps({"sensor": "oven", "celsius": number}).encode() for number in degrees])
         lines: list[str] = []
-        declarative.run(project, bus=bus.name, master=server, on_line=lines.append)
+        run_patiently(project, bus, server, lines)
         assert any("hot_readings has COMPLETED" in line for line in lines), lines
         expected += [{"sensor": "oven", "celsius": float(number)} for number in degrees if number > 80]
         alarms = bus.subscriber("alarms", start="oldest").recv_many(99)

@@ -3,8 +3,6 @@
 steps (promise 30), and what the dead leave is found."""
 
 import os
-import random
-import struct
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,14 +11,12 @@ from pyspark.sql.types import BinaryType, StringType, StructType
 
 import slipring
 from slipring._bus import life
-from slipring._bus.origin import Origin
 from slipring._bus.outbox import Batch, Outbox, Part
 from slipring.spark.sink import Staged, StreamWriter
 from slipring.spark.sink_publish import Publishing
 from slipring.spark.sink_rows import STAGED
 
 ROWS = 6
-TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "150")) // 20
 
 
 def stage(outbox: Outbox, number: int, rows: list[tuple[str, str]], owner: str = "") -> Batch:
@@ -123,79 +119,6 @@ def test_killed_between_any_two_steps_of_publishing_a_batch_appears_once_as_firs
     assert killed > 2 * ROWS + 4 and begun_by_the_first > 2 * ROWS
     assert Outbox(bus.path, "query").parts() == []
     doomed.kill()
-
-
-INSTRUCTIONS = """
-import os, signal, sys
-sys.path[:0] = [tests, tests + "/spark"]
-import test_sink_outbox as outside
-from crash import steps
-
-os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # tracer and traced take turns
-while True:
-    number, instructions = hear()
-    pid = os.fork()
-    if pid == 0:
-        origin = outside.origin_of(slipring.Bus("test", root=root))
-        steps._trace(steps.PTRACE_TRACEME, 0)
-        os.kill(os.getpid(), signal.SIGSTOP)
-        outside.send_three(origin, number)
-        os._exit(steps.COMPLETED)
-    status = steps._follow(pid, 0, instructions)
-    if os.WIFSTOPPED(status):
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    say(os.WIFSTOPPED(status))
-"""
-
-
-def origin_of(bus) -> Origin:
-    directory = Outbox(bus.path, "query").path
-    return Origin(bus, "t", "test", directory=directory)
-
-
-def send_three(origin: Origin, number: int) -> int:
-    """Rows number to number + 2, from the middle of a column."""
-    texts = [b"-", *(b"%d" % (number + row) for row in range(3)), b"-"]
-    offsets = [sum(map(len, texts[:at])) for at in range(len(texts) + 1)]
-    return origin.send_rows(number, (b"".join(texts), struct.pack("6i", *offsets), 1, 3), "k", "ann")
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("delivery", ["reliable", "lossy"])
-def test_killed_at_any_instruction_of_publishing_rows_none_is_lost_or_published_twice(
-    bus, processes, delivery
-):
-    bus.create("t", delivery=delivery, capacity=4096, slots=16)
-    sub = bus.subscriber("t")
-    doomed = processes.start(INSTRUCTIONS, tests=str(Path(__file__).resolve().parents[1]))
-    dice, got, number, killed = random.Random(1), [], 1, 0
-    for _ in range(TRIALS):
-        doomed.say(number, dice.randrange(9000))
-        killed += doomed.hear()
-        origin = origin_of(bus)  # the next process: what does it know?
-        got += [int(text) for text in bodies(sub)]
-        assert (got[-1] if got else 0) == origin.place.number
-        assert send_three(origin, number) == 3 and send_three(origin, number) == 3
-        origin.close()
-        number += 3
-    got += [int(text) for text in bodies(sub)]
-    assert got == list(range(1, number)) and killed > TRIALS // 4
-    doomed.kill()
-
-
-def test_a_column_whose_offsets_lead_out_of_it_is_refused(bus):
-    origin = origin_of(bus)
-    for offsets in ((0, 4), (2, 1), (-1, 1)):
-        with pytest.raises(slipring.BadArgument):
-            origin.send_rows(1, (b"abc", struct.pack("2i", *offsets), 0, 1), "", "")
-    for first, count in ((0, 2), (-1, 1), (1, 1)):
-        with pytest.raises(slipring.BadArgument):
-            origin.send_rows(1, (b"abc", struct.pack("2i", 0, 3), first, count), "", "")
-    with pytest.raises(slipring.TooLarge):
-        origin.send_rows(1, (bytes(1 << 25), struct.pack("2i", 0, 1 << 25), 0, 1), "", "")
-    assert bus.stats("t")["tail"] - bus.stats("t")["abandoned"] == 0 and origin.place.number == 0
-    origin.close()
 
 
 def test_staged_rows_that_are_gone_are_told_before_anything_is_published(bus):

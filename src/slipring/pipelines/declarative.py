@@ -10,6 +10,7 @@ Definitions find source and sink by the name "slipring". They see $SLIPRING_BUS 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -22,6 +23,7 @@ from slipring.errors import BadArgument
 from . import failures
 
 SPECS: Final = ("spark-pipeline.yml", "spark-pipeline.yaml")
+_ERROR: Final = re.compile(r"(?:[a-z_]\w*\.)*\w+(?:Error|Exception): ")  # as a traceback ends
 _PROJECT: Final = Path(__file__).with_name("project")
 
 
@@ -147,5 +149,6 @@ def _run(command: list[str], environment: dict[str, str], on_line: Callable[[str
             process.kill()
             raise
     if process.returncode:
-        last = next((line for line in reversed(said) if line.strip()), f"exit code {process.returncode}")
+        told = [line for line in said if _ERROR.match(line)] or [line for line in said if line.strip()]
+        last = told[-1] if told else f"exit code {process.returncode}"
         raise failures.explained(RuntimeError("\n".join([last, *said])), "running the pipeline")

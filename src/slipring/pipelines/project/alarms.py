@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # From topic to table to topic, with Spark's declarative pipelines.
 #
 # Each function below is a table, or a flow into a sink. Spark finds out what depends on what, runs all of it,
