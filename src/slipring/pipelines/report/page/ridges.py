@@ -111,13 +111,12 @@ def _ticks(scale: Scale, measure: Measure) -> str:
 def draw(found: Findings) -> str:
     """One section: a row for each topic, a column for each measure."""
     drawn = busiest_topics(found.topics)
-    tables = {"size": found.topics, "interval": found.intervals, "delay": found.delays}
+    figures = {row["topic"]: row for row in found.topics}
     heads, ticks = [], []
     cells: dict[str, list[str]] = {topic: [] for topic in drawn}
     for measure in MEASURES:
         rows = [row for row in found.distributions if row["measure"] == measure.name]
         scale, steps = Scale.around(rows), by_topic(rows)
-        figures = {row["topic"]: row for row in tables[measure.name]}
         heads.append(tag("div", tag("b", measure.title), measure.explanation, class_="head"))
         ticks.append(_ticks(scale, measure))
         for topic in drawn:
