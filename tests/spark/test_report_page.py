@@ -55,9 +55,8 @@ def findings() -> Findings:
             "first_ns": BEGAN_NS,
             "last_ns": BEGAN_NS + 100 * S,
         }
-        found.topics.append({**amounts, **rates, **some, **five("size", 40.0)})
-        found.intervals.append({"topic": topic, "silent_from_ns": BEGAN_NS, **five("interval_s", 0.01)})
-        found.delays.append({"topic": topic, **five("delay_s", 0.05)})
+        timing = {"silent_from_ns": BEGAN_NS, **five("interval_s", 0.01), **five("delay_s", 0.05)}
+        found.topics.append({**amounts, **rates, **some, **five("size", 40.0), **timing})
         for second in range(100):
             lost = 7 if topic == "imu" and second == 50 else 0
             step = {"topic": topic, "time_ns": BEGAN_NS + second * S, "messages": 100 + second % 7}

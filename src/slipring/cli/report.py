@@ -92,8 +92,8 @@ def _put(found: Findings) -> None:
     losses: list[tuple[str, str, Spell | None]] = [("gaps", "gaps", number), ("lost", "lost", number)]
     _of(found.topics, topic, *sent, *losses, title="Topics")
     _of(found.senders, topic, ("sender", "sender", None), *sent, title="Senders")
-    _of(found.intervals, topic, *_percentiles("interval_s", duration), title="Time between messages")
-    _of(found.delays, topic, *_percentiles("delay_s", duration), title="From publishing to recording")
+    _of(found.topics, topic, *_percentiles("interval_s", duration), title="Time between messages")
+    _of(found.topics, topic, *_percentiles("delay_s", duration), title="From publishing to recording")
     _put_calls(found)
     gap: list[tuple[str, str, Spell | None]] = [
         *(("sequence", "offset", number), ("lost", "lost", number), ("abandoned", "abandoned", number)),

@@ -6,11 +6,13 @@ Lists that could be as long as the recording are cut to their first rows; how ma
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .calls import CALLS_TOPIC, REPLY_TOPIC
 from .tables import Report
 
 if TYPE_CHECKING:
@@ -55,9 +57,6 @@ class Findings:
     topics: list[Row] = field(default_factory=list)
     senders: list[Row] = field(default_factory=list)
     types: list[Row] = field(default_factory=list)
-    intervals: list[Row] = field(default_factory=list)
-    sender_intervals: list[Row] = field(default_factory=list)
-    delays: list[Row] = field(default_factory=list)
     gaps: list[Row] = field(default_factory=list)
     busiest: list[Row] = field(default_factory=list)
     calls: list[Row] = field(default_factory=list)
@@ -77,19 +76,7 @@ def find(report: Report, name: str) -> Findings:
     found = Findings(name, time.time_ns())
     with report:
         found.topics = _rows(report.topics())
-        tables: dict[str, DataFrame] = {
-            "senders": report.senders(),
-            "types": report.types(),
-            "intervals": report.intervals(),
-            "sender_intervals": report.sender_intervals(),
-            "delays": report.delays(),
-            "gaps": report.gaps(),
-            "busiest": report.busiest(MINUTES),
-            "calls": report.calls(),
-            "call_errors": report.call_errors(),
-            "malformed_calls": report.malformed_calls(),
-        }
-        for table, rows in tables.items():
+        for table, rows in _tables(report, found.topics).items():
             setattr(found, table, _cut(table, rows, found.cut))
         found.totals = _totals(found)
         found.rate_step_s = step_s(found.totals["seconds"])
@@ -98,6 +85,17 @@ def find(report: Report, name: str) -> Findings:
         for table, rows in drawings.items():
             setattr(found, table, _rows(rows.where(rows.topic.isin(drawn))))
     return found
+
+
+def _tables(report: Report, topics: list[Row]) -> dict[str, DataFrame]:
+    """The tables that can have rows: each is a job of Spark's."""
+    tables = {"senders": report.senders(), "types": report.types(), "busiest": report.busiest(MINUTES)}
+    if any(row["gaps"] for row in topics):
+        tables["gaps"] = report.gaps()
+    if any(re.match(f"{CALLS_TOPIC}|{REPLY_TOPIC}", row["topic"]) for row in topics):
+        tables["calls"], tables["call_errors"] = report.calls(), report.call_errors()
+        tables["malformed_calls"] = report.malformed_calls()
+    return tables
 
 
 def _rows(table: DataFrame) -> list[Row]:

@@ -35,28 +35,17 @@ class Report:
         self._decoded = calls.decoded(rows)
 
     def topics(self) -> DataFrame:
-        """Messages, bytes, rates, sizes, gaps and losses of each topic."""
+        """Messages, bytes, rates, gaps and losses of each topic; percentiles of its sizes, of the time between
+        its messages and of the delay from publishing to recording; when it was silent for longest."""
         return traffic.topics(self._narrow)
 
     def senders(self) -> DataFrame:
-        """The same of each sender on each topic."""
+        """The same of each sender on each topic, but for gaps, which have no sender."""
         return traffic.senders(self._narrow)
 
     def types(self) -> DataFrame:
-        """The same of each type on each topic."""
+        """Messages, bytes, rates and sizes of each type on each topic."""
         return traffic.types(self._narrow)
-
-    def intervals(self) -> DataFrame:
-        """The time between messages of each topic: percentiles, and the longest silence."""
-        return timing.intervals(self._narrow)
-
-    def sender_intervals(self) -> DataFrame:
-        """The time between messages, and the delay, of each sender on each topic."""
-        return timing.sender_intervals(self._narrow)
-
-    def delays(self) -> DataFrame:
-        """From publishing to recording, by topic."""
-        return timing.delays(self._narrow)
 
     def gaps(self) -> DataFrame:
         """Every hole in the sequences, with what was lost in it; in order of time."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .rows import holes, messages, percentiles
+from .rows import holes, percentiles
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -45,46 +45,21 @@ def timed(rows: DataFrame) -> DataFrame:
     )
 
 
-def intervals(rows: DataFrame) -> DataFrame:
-    """The time between messages of a topic, and when it was silent for longest."""
+def lengths(interval: str) -> list[Column]:
+    """Aggregates of the time between messages (a column) and of the delay until they were recorded.
+
+    ``negative`` counts delays of clocks that disagree.
+    """
     from pyspark.sql import functions as F
 
-    found = rows.groupBy("topic").agg(
-        F.count("interval_ns").alias("intervals"),
-        (F.avg("interval_ns") / 1e9).alias("interval_s_mean"),
-        (F.stddev_samp("interval_ns") / 1e9).alias("interval_s_stddev"),
-        *percentiles("interval_ns", "interval_s", 1e9),
-        F.max_by(F.col("timestamp_ns") - F.col("interval_ns"), "interval_ns").alias("silent_from_ns"),
-    )
-    return found.where("intervals > 0").orderBy("topic")
-
-
-def sender_intervals(rows: DataFrame) -> DataFrame:
-    """The time between messages of one sender on one topic."""
-    from pyspark.sql import functions as F
-
-    found = (
-        messages(rows)
-        .groupBy("topic", "sender")
-        .agg(
-            F.count("sender_interval_ns").alias("intervals"),
-            *percentiles("sender_interval_ns", "interval_s", 1e9),
-            *percentiles("delay_ns", "delay_s", 1e9),
-        )
-    )
-    return found.orderBy("topic", "sender")
-
-
-def delays(rows: DataFrame) -> DataFrame:
-    """The delay from publishing to recording; ``negative`` ones are of clocks that disagree."""
-    from pyspark.sql import functions as F
-
-    found = rows.groupBy("topic").agg(
-        F.count("delay_ns").alias("messages"),
+    return [
+        F.count(interval).alias("intervals"),
+        (F.avg(interval) / 1e9).alias("interval_s_mean"),
+        (F.stddev_samp(interval) / 1e9).alias("interval_s_stddev"),
+        *percentiles(interval, "interval_s", 1e9),
         F.count_if(F.col("delay_ns") < 0).alias("negative"),
         *percentiles("delay_ns", "delay_s", 1e9),
-    )
-    return found.where("messages > 0").orderBy("topic")
+    ]
 
 
 def gaps(rows: DataFrame) -> DataFrame:

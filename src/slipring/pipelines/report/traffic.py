@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .rows import messages, percentiles
+from .timing import lengths
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -17,8 +18,8 @@ def _amounts() -> list[Column]:
     from pyspark.sql import functions as F
 
     return [
-        F.count("*").alias("messages"),
-        F.sum("size").alias("bytes"),
+        F.count("size").alias("messages"),
+        F.coalesce(F.sum("size"), F.lit(0)).alias("bytes"),
         F.min("timestamp_ns").alias("first_ns"),
         F.max("timestamp_ns").alias("last_ns"),
     ]
@@ -40,35 +41,35 @@ def _with_rates(found: DataFrame) -> DataFrame:
 
 
 def topics(rows: DataFrame) -> DataFrame:
-    """One row for each topic, also for one of which nothing but holes was recorded."""
+    """One row for each topic, also for one of which nothing but holes was recorded.
+
+    A hole has no size and no times, so that none of the aggregates but the last three sees it.
+    """
     from pyspark.sql import functions as F
 
-    sizes = percentiles("size", "size")
-    sent = (
-        messages(rows)
-        .groupBy("topic")
-        .agg(
-            *_amounts(),
-            F.countDistinct("sender").alias("senders"),
-            F.countDistinct("type").alias("types"),
-            *sizes,
-        )
-    )
-    whole = rows.groupBy("topic").agg(
-        F.countDistinct("generation").alias("generations"),
-        F.count_if(F.col("size").isNull()).alias("gaps"),
+    message = F.col("size").isNotNull()
+    found = rows.groupBy("topic").agg(
+        *_amounts(),
+        *(
+            F.size(F.collect_set(F.when(message, F.col(name)))).alias(f"{name}s")
+            for name in ("sender", "type")
+        ),
+        *percentiles("size", "size"),
+        *lengths("interval_ns"),
+        F.max_by(F.col("timestamp_ns") - F.col("interval_ns"), "interval_ns").alias("silent_from_ns"),
+        F.size(F.collect_set("generation")).alias("generations"),
+        F.count_if(~message).alias("gaps"),
         F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
     )
-    amounts = {name: F.coalesce(name, F.lit(0)) for name in ("messages", "bytes", "senders", "types")}
-    found = _with_rates(whole.join(sent, "topic", "left").withColumns(amounts))
     share = F.col("lost") / F.nullif(F.col("lost") + F.col("messages"), F.lit(0))
-    return found.withColumn("lost_share", F.coalesce(share, F.lit(0.0))).orderBy("topic")
+    return _with_rates(found).withColumn("lost_share", F.coalesce(share, F.lit(0.0))).orderBy("topic")
 
 
 def senders(rows: DataFrame) -> DataFrame:
     """One row for each sender on each topic."""
-    found = messages(rows).groupBy("topic", "sender").agg(*_amounts(), *percentiles("size", "size"))
-    return _with_rates(found).orderBy("topic", "sender")
+    found = messages(rows).groupBy("topic", "sender")
+    amounts = found.agg(*_amounts(), *percentiles("size", "size"), *lengths("sender_interval_ns"))
+    return _with_rates(amounts).orderBy("topic", "sender")
 
 
 def types(rows: DataFrame) -> DataFrame:

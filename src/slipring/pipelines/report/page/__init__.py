@@ -75,8 +75,8 @@ def _subtitle(found: Findings) -> str:
 
 def _tiles(found: Findings) -> str:
     totals = found.totals
-    silence = max(found.intervals, key=lambda row: row["interval_s_max"], default=None)
-    delay = max(found.delays, key=lambda row: row["delay_s_p99"], default=None)
+    silence = max(found.topics, key=lambda row: row["interval_s_max"] or 0)
+    delay = max(found.topics, key=lambda row: row["delay_s_p99"] or 0)
     facts = [
         (number(totals["topics"]), "topics" if totals["topics"] != 1 else "topic", ""),
         (size(totals["bytes"]), "of bodies", ""),
@@ -86,11 +86,11 @@ def _tiles(found: Findings) -> str:
             "bad" if totals["lost"] else "good",
         ),
     ]
-    if delay:
+    if delay["delay_s_p99"] is not None:
         facts.append(
             (duration(delay["delay_s_p99"]), f"worst p99 until recorded: {words(delay['topic'])}", "")
         )
-    if silence:
+    if silence["interval_s_max"] is not None:
         facts.append((duration(silence["interval_s_max"]), f"longest silence: {words(silence['topic'])}", ""))
     if totals["calls"]:
         errors = totals["errors"]

@@ -68,11 +68,10 @@ def _share(row: Row) -> str:
 
 
 def topics(found: Findings) -> str:
-    silent = {row["topic"]: row for row in found.intervals}
     columns = (
         text("topic", "topic"),
         *_SENT,
-        Column("longest silence", lambda row: _silence(silent.get(row["topic"]))),
+        Column("longest silence", _silence),
         figure("senders", "senders"),
         figure("types", "types"),
         figure("gaps", "gaps"),
@@ -83,23 +82,17 @@ def topics(found: Findings) -> str:
     return section("Topics", note, table(columns, found.topics))
 
 
-def _silence(row: Row | None) -> str:
-    if row is None:
+def _silence(row: Row) -> str:
+    if row["interval_s_max"] is None:
         return NONE
     return f'<span title="from {moment(row["silent_from_ns"])}">{duration(row["interval_s_max"])}</span>'
 
 
 def senders(found: Findings) -> str:
-    timing = {(row["topic"], row["sender"]): row for row in found.sender_intervals}
-    none: Row = {}
-
-    def of(title: str, name: str) -> Column:
-        return Column(title, lambda row: duration(timing.get((row["topic"], row["sender"]), none).get(name)))
-
     columns = (
         *(text("topic", "topic"), text("sender", "sender"), *_SENT),
-        *(of("interval p50", "interval_s_p50"), of("p99", "interval_s_p99")),
-        *(of("delay p50", "delay_s_p50"), of("p99", "delay_s_p99")),
+        *(figure("interval p50", "interval_s_p50", duration), figure("p99", "interval_s_p99", duration)),
+        *(figure("delay p50", "delay_s_p50", duration), figure("p99", "delay_s_p99", duration)),
     )
     by_type = table((text("topic", "topic"), text("type", "type"), *_SENT), found.types)
     summary = tag(

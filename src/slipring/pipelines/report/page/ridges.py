@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slipring.units import duration, size
+from slipring.units import duration, size, speed
 
 from ..findings import Findings, Row, busiest_topics, by_topic
 from ..timing import PER_DECADE
@@ -26,16 +26,22 @@ class Measure(NamedTuple):
     title: str
     explanation: str
     spell: Callable[[float], str]
+    tick: Callable[[float], str]  # the same for powers of ten
+
+
+def _decimal(count: float) -> str:
+    return speed(count).removesuffix("/s")
 
 
 MEASURES = (
-    Measure("size", "size", 1.0, "Sizes", "Of bodies, in bytes.", size),
+    Measure("size", "size", 1.0, "Sizes", "Of bodies, in bytes.", size, _decimal),
     Measure(
         "interval",
         "interval_s",
         1e9,
         "Time between messages",
         "By their stamps; not around a gap.",
+        duration,
         duration,
     ),
     Measure(
@@ -44,6 +50,7 @@ MEASURES = (
         1e9,
         "From publishing to recording",
         "It reads in batches: subscribers are much sooner.",
+        duration,
         duration,
     ),
 )
@@ -103,7 +110,7 @@ def _ticks(scale: Scale, measure: Measure) -> str:
     for decade in decades[::every]:
         share = 100 * (decade * PER_DECADE - scale.low) / (scale.high - scale.low)
         if share <= 85:
-            marks.append(tag("i", measure.spell(10.0**decade / measure.unit), style=f"left:{share:.2f}%"))
+            marks.append(tag("i", measure.tick(10.0**decade / measure.unit), style=f"left:{share:.2f}%"))
     head = tag("div", tag("span", "p50"), tag("small", "p99"), class_="figure")
     return tag("div", tag("div", *marks, class_="axis"), head, class_="cell")
 
@@ -111,13 +118,12 @@ def _ticks(scale: Scale, measure: Measure) -> str:
 def draw(found: Findings) -> str:
     """One section: a row for each topic, a column for each measure."""
     drawn = busiest_topics(found.topics)
-    tables = {"size": found.topics, "interval": found.intervals, "delay": found.delays}
+    figures = {row["topic"]: row for row in found.topics}
     heads, ticks = [], []
     cells: dict[str, list[str]] = {topic: [] for topic in drawn}
     for measure in MEASURES:
         rows = [row for row in found.distributions if row["measure"] == measure.name]
         scale, steps = Scale.around(rows), by_topic(rows)
-        figures = {row["topic"]: row for row in tables[measure.name]}
         heads.append(tag("div", tag("b", measure.title), measure.explanation, class_="head"))
         ticks.append(_ticks(scale, measure))
         for topic in drawn:
