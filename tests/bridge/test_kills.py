@@ -167,6 +167,8 @@ def test_a_killed_remote_subscriber_s_cursor_is_free_at_once_and_goes_on_where_i
         for _ in range(dice.randrange(1, 12)):
             got += subscriber.hear()
         subscriber.kill()
+        for said in subscriber.heard_before_its_end():
+            got += said
         assert got == list(range(got[0], got[0] + len(got))) and got[0] <= len(seen)
         seen += got[len(seen) - got[0] :]
     last = processes.start(SUBSCRIBER, address=served.address, cursor="c")

@@ -164,7 +164,7 @@ def test_an_oversize_answer_is_refused_and_never_sent(bus, server):
 
 @pytest.mark.parametrize("size", [0, 1, (128 << 10) - 8, 128 << 10, (128 << 10) + 1, 1 << 20, 20_000_001])
 def test_answers_of_any_size_arrive_whole_through_a_small_ring(bus, server, size):
-    with bus.client("calc", capacity="64KiB") as client:
+    with bus.client("calc", timeout=60, capacity="64KiB") as client:
         assert client.call("big", size) == b"x" * size
 
 

@@ -9,7 +9,6 @@ message(number, largest)                  (type, body) of a publisher's message
 Account                                   the sum of messages, as the programs make it
 """
 
-import ast
 import contextlib
 import os
 import subprocess
@@ -91,12 +90,6 @@ class Peer(Process):
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._popen.wait(seconds)
         return not self.alive
-
-    def heard_before_its_end(self) -> list:
-        """What a process that is dead has said and nobody has heard; a line cut off by a kill is dropped."""
-        said = self._unread + self._popen.stdout.read()
-        self._unread = b""
-        return [ast.literal_eval(line.decode()) for line in said.split(b"\n")[:-1]]
 
     def ask(self, line: str) -> tuple:
         self.say(line)

@@ -83,6 +83,12 @@ class Process:
         line, self._unread = self._unread.split(b"\n", 1)
         return ast.literal_eval(line.decode())
 
+    def heard_before_its_end(self) -> list:
+        """What a process that is dead has said and nobody has heard; a line cut off by a kill is dropped."""
+        said = self._unread + self._popen.stdout.read()
+        self._unread = b""
+        return [ast.literal_eval(line.decode()) for line in said.split(b"\n")[:-1]]
+
     def expect(self, value) -> None:
         heard = self.hear()
         assert heard == value, f"process {self.pid} said {heard!r}, not {value!r}\n{self.stderr}"

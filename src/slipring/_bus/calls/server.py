@@ -105,7 +105,7 @@ class Server(Closing):
         """Answer calls in threads of its own."""
         with self._lock:
             if self.closed:
-                raise Closed("this server is closed")
+                raise self._error or Closed("this server is closed")
             if not self._started:
                 self._started = True
                 self._work.keeper = self
