@@ -98,5 +98,5 @@ def check_pipeline(bus, server, tmp_path):
         assert [json.loads(msg.body) for msg in alarms] == expected
         assert {(msg.sender, msg.type) for msg in alarms} == {("oven", "alarm.v1")}
     example.write_text(example.read_text().replace("groupId", "gruopId"))
-    with pytest.raises(declarative.failures.JobFailed, match="gruopId"):
+    with pytest.raises(declarative.failures.JobFailed, match="gruopid"):
         declarative.run(project, bus=bus.name, master=server)
