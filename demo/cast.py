@@ -47,10 +47,12 @@ TOPICS = {
     topic.name: topic
     for topic in (
         Topic("imu", {"capacity": "256KiB", "slots": 2048, "delivery": "lossy"}, "lossy, two writers, small"),
-        Topic("lidar", {"capacity": "16MiB", "slots": 128, "writers": "one"}, "lossy, one writer, loans"),
+        Topic("lidar", {"capacity": "16MiB", "slots": 1024, "writers": "one"}, "lossy, one writer, loans"),
         Topic("camera", {"capacity": "256KiB", "slots": 512}, "lossy, what is said of frames"),
-        Topic("commands", {"capacity": "1MiB", "slots": 4096, "delivery": "reliable"}, "reliable, cursor"),
-        Topic("chat", {"capacity": "1MiB", "slots": 4096, "delivery": "reliable"}, "reliable, three members"),
+        Topic("commands", {"capacity": "4MiB", "slots": 16384, "delivery": "reliable"}, "reliable, cursor"),
+        Topic(
+            "chat", {"capacity": "4MiB", "slots": 16384, "delivery": "reliable"}, "reliable, three members"
+        ),
     )
 }
 TOPIC_NAMES = tuple(TOPICS)

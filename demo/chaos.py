@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from demo.cast import SEATS
 from demo.fleet import Fleet, Life
 
-_EVERY_S = (0.2, 0.4)
+EVERY_S = (0.2, 0.4)
 _PAUSE_SHARE = 0.2
 _PAUSE_S = (0.05, 0.5)
 _DIES_PAUSED_SHARE = 0.3
@@ -31,8 +31,8 @@ class Strike:
 
 
 class Chaos:
-    def __init__(self, fleet: Fleet, seed: int) -> None:
-        self._fleet, self._random = fleet, random.Random(seed)
+    def __init__(self, fleet: Fleet, seed: int, every_s: tuple[float, float] = EVERY_S) -> None:
+        self._fleet, self._random, self._every_s = fleet, random.Random(seed), every_s
         self._due: list[tuple[float, Callable[[], None]]] = []
         self._next_strike = time.monotonic()
         self.strikes: list[Strike] = []
@@ -51,7 +51,7 @@ class Chaos:
             self._restart_later(life)
         self._do_due(time.monotonic())
         if time.monotonic() >= self._next_strike:
-            self._next_strike = time.monotonic() + self._random.uniform(*_EVERY_S)
+            self._next_strike = time.monotonic() + self._random.uniform(*self._every_s)
             self._strike()
 
     def finish(self) -> None:

@@ -15,13 +15,14 @@ from typing import Any, Self
 
 import slipring
 from demo import cast, finale, interruption
-from demo.chaos import Chaos
+from demo.chaos import EVERY_S, Chaos
 from demo.evidence import Evidence, Story, TopicEnd, story_of
 from demo.fleet import Fleet
 from demo.live import View, Watch
 from demo.spark.pipeline import Pipeline
 
 _TURN_S = 0.005
+BESIDE_SPARK_S = (0.8, 1.6)  # between strikes
 _SETTLE_S = 0.3
 _LONGER_S = 120.0  # on a machine too busy for the slow reader to be lapped, or Spark to be back, in time
 
@@ -39,7 +40,9 @@ class Show:
     def __enter__(self) -> Self:
         try:
             self._fleet = Fleet(self._root)
-            self._chaos = Chaos(self._fleet, self._seed)
+            # Every strike costs the start of an interpreter, and Spark wants to start on the same two processors.
+            every_s = EVERY_S if self._recorded_in is None else BESIDE_SPARK_S
+            self._chaos = Chaos(self._fleet, self._seed, every_s)
             self._bus = slipring.Bus(cast.BUS, root=self._root / "bus")
             if self._recorded_in is not None:
                 self.pipeline = Pipeline(self._root, self._recorded_in)

@@ -42,8 +42,8 @@ def ask(bus: slipring.Bus, over: threading.Event) -> None:
             count += 1
             try:
                 client.call("route", 0 if count % NO_WAY_EVERY == 0 else count, 0)
-            except slipring.RemoteError:
-                continue  # as asked for
+            except (slipring.RemoteError, slipring.PeerGone):
+                continue  # as asked for; or the planner is not there yet
 
 
 def main() -> None:

@@ -117,7 +117,7 @@ class Pipeline:
     def step(self, share: float) -> None:
         """share: of the time under fire that is over."""
         self._check()
-        if self.kills == 0 and share > _KILL_AT:
+        if self.kills == 0 and share > _KILL_AT and self.figures().get("rows", 0) > 0:
             self._kill()
         assert self._traffic is not None
         for message in self._traffic.recv_many(1024, timeout=0):
