@@ -60,11 +60,19 @@ class Recorder:
         self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
     ) -> None:
         """Record until over(figures, idle seconds) says so; begun() is called after the first batch."""
+        self._insist(lambda: self._attempt(over, show, begun, final=False))
+
+    def drain(self, show: Show | None) -> None:
+        """Take what was published until now, and no more."""
+        self._insist(lambda: self._attempt(lambda *_: False, show, lambda: None, final=True))
+
+    def _insist(self, attempt: Callable[[], None]) -> None:
+        """A query that Spark gave up goes on where it was, unless that comes to nothing several times in a row."""
         failures = 0
         while True:
             batch = self._last_batch()
             try:
-                self._attempt(over, show, begun)
+                attempt()
                 return
             except JobFailed as error:
                 failures = failures + 1 if self._last_batch() == batch else 1
@@ -73,19 +81,16 @@ class Recorder:
             time.sleep(POLL_S)
 
     def _attempt(
-        self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
+        self,
+        over: Callable[[Figures, float], bool],
+        show: Show | None,
+        begun: Callable[[], None],
+        *,
+        final: bool,
     ) -> None:
-        query = self._start(final=False)
+        query = self._start(final=final)
         try:
             self._watch(query, over, show, begun)
-        finally:
-            self._stop(query)
-
-    def drain(self, show: Show | None) -> None:
-        """Take what was published until now, and no more."""
-        query = self._start(final=True)
-        try:
-            self._watch(query, lambda *_: False, show, lambda: None)
         finally:
             self._stop(query)
 
