@@ -25,8 +25,9 @@ class Watch:
     def __init__(self) -> None:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._bell = _native.Bell()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._idle: set[Outlet] = set()
+        self._in_use: frozenset[Outlet] = frozenset()  # by the thread, at this moment
         self._fired: deque[Outlet] = deque()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="slipring-bridge-watch", daemon=True)
@@ -38,9 +39,11 @@ class Watch:
         self._bell.ring()
 
     def forget(self, outlet: Outlet) -> None:
+        """Afterwards the thread does not use it: closed now, it is closed, and its cursor free for the next."""
         with self._lock:
             self._idle.discard(outlet)
-        self._bell.ring()
+            self._bell.ring()
+            self._lock.wait_for(lambda: outlet not in self._in_use)
 
     def wake(self) -> None:
         """End the loop's poll, whatever it waits for."""
@@ -67,14 +70,23 @@ class Watch:
             rings = self._bell.rings()
             with self._lock:
                 idle = tuple(self._idle)
-            ready = [outlet for outlet in idle if outlet.has_news()]
-            if ready:
-                with self._lock:
-                    self._fired.extend(outlet for outlet in ready if outlet in self._idle)
-                    self._idle.difference_update(ready)
-                self.wake()
-                continue
+                self._in_use = frozenset(idle)
             try:
-                _native.wait(tuple(outlet.subscriber for outlet in idle), self._bell, rings, None, 0.0)
-            except SlipringError:
-                continue  # found again, and told, by has_news
+                self._look(idle, rings)
+            finally:
+                with self._lock:
+                    self._in_use = frozenset()
+                    self._lock.notify_all()
+
+    def _look(self, idle: tuple[Outlet, ...], rings: int) -> None:
+        ready = [outlet for outlet in idle if outlet.has_news()]
+        if ready:
+            with self._lock:
+                self._fired.extend(outlet for outlet in ready if outlet in self._idle)
+                self._idle.difference_update(ready)
+            self.wake()
+            return
+        try:
+            _native.wait(tuple(outlet.subscriber for outlet in idle), self._bell, rings, None, 0.0)
+        except SlipringError:
+            return  # found again, and told, by has_news
