@@ -38,7 +38,6 @@ def main() -> int:
         f"Slipring demo: {len(cast.SEATS)} processes, {arguments.seconds:g} s under fire, seed {seed}",
         flush=True,
     )
-    arguments.out.mkdir(parents=True, exist_ok=True)
     spark = None if arguments.without_spark else aftermath.cleared(arguments.out)
     added: list[Claim] = []
     try:
@@ -51,6 +50,7 @@ def main() -> int:
         print("interrupted: every process ended, nothing left behind", file=sys.stderr)
         return _INTERRUPTED
     claims = [*audit.examine(evidence), *added]
+    arguments.out.mkdir(parents=True, exist_ok=True)
     page = arguments.out / "report.html"
     page.write_text(document.render(evidence, claims, seed, time.time()))
     passed = all(claim.passed for claim in claims)

@@ -23,6 +23,7 @@ _OURS = ("lake", "traffic-checkpoint")
 
 def cleared(out: Path) -> Path:
     """The demo's own directory, without what an earlier show left in it."""
+    out.mkdir(parents=True, exist_ok=True)
     for name in _OURS:
         shutil.rmtree(out / name, ignore_errors=True)
     (out / "spark.log").unlink(missing_ok=True)
