@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was published is what was recorded and what was lost."""
+"""What the rings held is what was recorded and what was lost."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import slipring
 summary = json.loads(Path("summary.json").read_text())
 with slipring.Bus("example-record") as bus:
     for topic, counts in summary["topics"].items():
-        published = bus.stats(topic)["published"]
-        assert published == counts["messages"] + counts["lost"]
-        name = topic.removeprefix("robot.")
-        print(f"{name}: {published} published, {counts['messages']} recorded, {counts['lost']} lost")
+        stats, name = bus.stats(topic), topic.removeprefix("robot.")
+        assert stats["retained"] == counts["messages"] + counts["lost"]
+        print(f"{name}: {stats['published']} published, {stats['retained']} in the ring, ", end="")
+        print(f"{counts['messages']} recorded, {counts['lost']} lost")
