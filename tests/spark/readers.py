@@ -76,3 +76,8 @@ class Driven:
 
 def values(rows):
     return [row["value"] for row in rows]
+
+
+def position(bus, name="g"):
+    """Of a cursor on topic cmd."""
+    return {cursor["name"]: cursor["position"] for cursor in bus.cursors("cmd")}.get(name)
