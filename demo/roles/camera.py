@@ -3,20 +3,12 @@
 
 import json
 
-from demo import bodies
-from demo.roles.part import Pace, Part
+from demo.roles.part import Part, publish
+
+
+def _about(number: int) -> bytes:
+    return json.dumps({"frame": number, "exposure_us": 8000 + number % 400, "buffer": number % 4}).encode()
 
 
 def play(part: Part) -> None:
-    pace = Pace(part.seat.period_s)
-    with part.bus.publisher(part.topic, sender=part.seat.name) as publisher:
-        while not part.quiet:
-            pace.wait()
-            identity = part.next_identity()
-            frame = {
-                "frame": part.counter,
-                "exposure_us": 8000 + part.counter % 400,
-                "buffer": part.counter % 4,
-            }
-            body = bodies.make(identity, json.dumps(frame).encode())
-            part.sent(publisher.send(body, type="camera.frame"), identity)
+    publish(part, "camera.frame", _about)

@@ -3,17 +3,10 @@
 
 import struct
 
-from demo import bodies
-from demo.roles.part import Pace, Part
+from demo.roles.part import Part, publish
 
 _COMMAND = struct.Struct("<Qd")
 
 
 def play(part: Part) -> None:
-    pace = Pace(part.seat.period_s)
-    with part.bus.publisher(part.topic, sender=part.seat.name) as publisher:
-        while not part.quiet:
-            pace.wait()
-            identity = part.next_identity()
-            command = _COMMAND.pack(part.counter, part.counter % 360)
-            part.sent(publisher.send(bodies.make(identity, command), type="turn"), identity)
+    publish(part, "turn", lambda number: _COMMAND.pack(number, number % 360))

@@ -4,18 +4,15 @@
 import math
 import struct
 
-from demo import bodies
-from demo.roles.part import Pace, Part
+from demo.roles.part import Part, publish
 
 _SAMPLE = struct.Struct("<5d")
 
 
+def _sample(number: int) -> bytes:
+    angle = number / 500
+    return _SAMPLE.pack(math.sin(angle), math.cos(angle), 9.81, angle, 0.0)
+
+
 def play(part: Part) -> None:
-    pace = Pace(part.seat.period_s)
-    with part.bus.publisher(part.topic, sender=part.seat.name) as publisher:
-        while not part.quiet:
-            pace.wait()
-            identity = part.next_identity()
-            angle = part.counter / 500
-            sample = _SAMPLE.pack(math.sin(angle), math.cos(angle), 9.81, angle, 0.0)
-            part.sent(publisher.send(bodies.make(identity, sample), type="imu.v1"), identity)
+    publish(part, "imu.v1", _sample)

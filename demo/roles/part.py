@@ -2,6 +2,7 @@
 """What every role has in hand: the bus, the journal, the orders given so far, a pace to keep."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import slipring
@@ -30,6 +31,17 @@ class Part:
     def sent(self, seq: int | None, identity: int) -> None:
         assert seq is not None
         self.journal.write(Kind.SENT, cast.TOPIC_NAMES.index(self.topic), seq, identity)
+
+
+def publish(part: Part, type: str, payload: Callable[[int], bytes]) -> None:
+    """One message a period, until told to be quiet; payload gets its number."""
+    pace = Pace(part.seat.period_s)
+    with part.bus.publisher(part.topic, sender=part.seat.name) as publisher:
+        while not part.quiet:
+            pace.wait()
+            identity = part.next_identity()
+            body = bodies.make(identity, payload(part.counter))
+            part.sent(publisher.send(body, type=type), identity)
 
 
 class Pace:

@@ -41,8 +41,7 @@ class Cursors:
             raise BadOption(
                 "groupId",
                 f"topic {topic!r} is reliable: give the query a name of its own; its cursor of that name "
-                f"keeps "
-                "messages until Spark has committed them",
+                f"keeps messages until Spark has committed them",
             )
         try:
             is_new = self._position(topic, group) is None

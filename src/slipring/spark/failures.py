@@ -19,8 +19,7 @@ class DataLoss(SlipringError):
 
     REMEDY = (
         "let the query keep up or give the topic a larger capacity; to go on with what is left, counting "
-        "what is "
-        "not, set option failOnDataLoss to false"
+        "what is not, set option failOnDataLoss to false"
     )
 
     def __init__(self, what: str, remedy: str = REMEDY) -> None:
@@ -37,11 +36,9 @@ class TopicReplaced(DataLoss):
         )
         super().__init__(
             f"topic {topic!r} was removed, re-created, or its host rebooted: the query's offsets belong to "
-            f"generation "
-            f"{expected:016x}, and {now}",
+            f"generation {expected:016x}, and {now}",
             "begin anew with a fresh checkpointLocation; or set option failOnDataLoss to false, and the "
-            "query goes on "
-            "at the first sequence of what is there",
+            "query goes on at the first sequence of what is there",
         )
 
 
@@ -51,11 +48,9 @@ class CursorMoved(DataLoss):
     def __init__(self, topic: str, group: str, position: int, start: int) -> None:
         super().__init__(
             f"cursor {group!r} of topic {topic!r} stands at {position}, the query's checkpoint at {start}: "
-            f"what lies "
-            "between was released by another query of that groupId, or the checkpoint is an old one",
+            f"what lies between was released by another query of that groupId, or the checkpoint is an old one",
             "give each query its own option groupId; to go on with what is still there, set option "
-            "failOnDataLoss "
-            "to false",
+            "failOnDataLoss to false",
         )
 
 
@@ -65,8 +60,7 @@ class CursorGone(SlipringError):
     def __init__(self, topic: str, group: str) -> None:
         super().__init__(
             f"cursor {group!r} of topic {topic!r} was dropped or has expired under the query: restart the "
-            f"query; it "
-            "makes the cursor again at its checkpoint's place, if nothing was lost meanwhile",
+            "query; it makes the cursor again at its checkpoint's place, if nothing was lost meanwhile",
             argument="groupId",
         )
 
@@ -77,8 +71,7 @@ class CursorInUse(SlipringError):
     def __init__(self, topic: str, group: str) -> None:
         super().__init__(
             f"option groupId: a live query or subscriber reads topic {topic!r} by cursor {group!r} "
-            f"already: stop it, "
-            "or give this query a groupId of its own",
+            "already: stop it, or give this query a groupId of its own",
             argument="groupId",
         )
 
@@ -93,8 +86,7 @@ class BadValue(SlipringError):
     def __init__(self, topic: str, offset: int, why: str) -> None:
         super().__init__(
             f"the message at offset {offset} of topic {topic!r} does not decode: {why}; to keep such "
-            f"messages with "
-            "NULL columns set option mode to PERMISSIVE, to leave them out DROPMALFORMED",
+            f"messages with NULL columns set option mode to PERMISSIVE, to leave them out DROPMALFORMED",
             argument="mode",
         )
         self.topic, self.offset = topic, offset

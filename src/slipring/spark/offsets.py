@@ -50,8 +50,7 @@ def load(raw: Any, where: str = "the checkpoint") -> dict[str, Position]:
     if raw["slipring"] != VERSION:
         raise BadOffsets(
             f"{where} holds offsets of version {raw['slipring']!r}, this Slipring reads version {VERSION}: "
-            f"use the "
-            "Slipring that wrote it, or a fresh checkpointLocation"
+            f"use the Slipring that wrote it, or a fresh checkpointLocation"
         )
     topics = raw.get("topics")
     if not isinstance(topics, dict):

@@ -86,8 +86,7 @@ def _bus(texts: Texts) -> Bus:
     if address := transports.address_of(name, root):
         raise BadOption(
             "bus", f"{address} is another host's: Spark reads topics on the host they are on; run it "
-            f"there, or mirror"
-            " the bus to this host with slipring bridge",
+            f"there, or mirror the bus to this host with slipring bridge",
         )  # fmt: skip
     try:
         return slipring.Bus(name, root=None if root is None else os.path.abspath(root))

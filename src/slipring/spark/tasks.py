@@ -75,8 +75,7 @@ def _check_host(options: SourceOptions, task: Task) -> None:
             f"topic {task.piece.topic!r} of bus {options.bus!r} is in the memory of host {task.host} (boot "
             f"{task.boot}); "
             f"this task runs on {host} (boot {boot}): run the executors on {task.host}, or mirror the bus "
-            f"to where "
-            "they are with slipring bridge"
+            f"to where they are with slipring bridge"
         )
 
 

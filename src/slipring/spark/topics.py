@@ -61,8 +61,7 @@ class Topics:
             raise BadOption(
                 option,
                 f"there is no topic {topic!r} on bus {self.bus.name!r} at {self.bus.root} (there: "
-                f"{there}): start its "
-                "publisher first, or correct the option, or options bus and root",
+                f"{there}): start its publisher first, or correct the option, or options bus and root",
             )
         return found
 
@@ -89,8 +88,7 @@ class Topics:
             raise BadOption(
                 place.option,
                 f"it is about generation {generation:016x} of topic {topic!r}, which was replaced by "
-                f"generation "
-                f"{ranges.generation:016x}",
+                f"generation {ranges.generation:016x}",
             )
         if at > end:
             raise BadOption(place.option, f"{at} of topic {topic!r} is not published yet: the next is {end}")
