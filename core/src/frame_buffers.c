@@ -21,8 +21,9 @@
  *
  * A model of it is checked by spin: core/models/frames.pml.
  *
- * Which buffer: the one sent last among those that every reader has passed, since the processor may still have it in its
- * cache; else the one sent longest ago. The newest frame of a stream is taken only if there is no other.
+ * Which buffer: the one sent last among those that every reader is done with, since the processor may still have it in its
+ * cache; else the one sent longest ago. The newest frame of a stream is taken only if there is no other. A reader is done
+ * with what lies before the announcement it read last: of that one it may be about to set the bit.
  */
 #include <string.h>
 
@@ -78,7 +79,7 @@ static int choose(const slipring_frame_writer *w, uint32_t stream, uint64_t excl
     for (uint32_t b = first; b < end; b++) {
         uint64_t number = number_in(w, b);
         if (excluded >> b & 1 || (int)b == newest) continue;
-        if (w->seq[b] && w->seq[b] <= passed && number > hot_number) hot_number = number, hot = (int)b;
+        if (w->seq[b] && w->seq[b] < passed && number > hot_number) hot_number = number, hot = (int)b;
         if (number < cold_number) cold_number = number, cold = (int)b;
     }
     if (hot >= 0) return hot;

@@ -33,6 +33,7 @@ static bool hold(slipring_frame_reader *r, const struct slr_frame *f) {
     struct slr_pool *pool = r->pool;
     const _Atomic uint64_t *word = &pool->buffer[f->buffer].word;
     uint64_t sent = slr_buffer_word(SLR_BUFFER_SENT, f->number);
+    SLR_POINT("frame_reader.told");
     if (slr_observe(word) != sent) return false; /* nor trouble the writer with a bit */
     uint64_t bit = UINT64_C(1) << f->buffer;
     slr_poke(&r->sub->self->held, pool->held | bit);
