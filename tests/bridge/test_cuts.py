@@ -4,6 +4,7 @@ comes twice, and what was missed is counted."""
 
 import random
 import re
+import threading
 import time
 
 import pytest
@@ -68,6 +69,30 @@ def test_a_reliable_subscriber_whose_connection_is_cut_loses_nothing(through, bu
     publishing.result()
     assert (sub.received, sub.lost, sub.filtered) == (20_000, 0, 0)
     assert way.connections > 2
+
+
+def test_what_is_published_while_the_next_connection_opens_comes_once(through, bus, background):
+    """The server's subscription still stands, and may speak before the client has said where it goes on."""
+    remote, way = through
+    sub, pub = remote.subscriber("t"), bus.publisher("t", capacity=1 << 20, slots=1 << 14)
+    over = threading.Event()
+
+    def publish_on_and_on() -> int:
+        count = 0
+        while not over.wait(0.0002):
+            pub.send(b"%d" % count)
+            count += 1
+        return count
+
+    publishing = background(publish_on_and_on)
+    got: list[int] = []
+    for _ in range(60):
+        got += receive(sub, 5)
+        way.cut()
+    over.set()
+    got += receive(sub, publishing.result() - len(got) - sub.lost)
+    assert sorted(set(got)) == got
+    assert sub.recv(0) is None and sub.received + sub.lost == publishing.result()
 
 
 @pytest.mark.parametrize("trouble", ["stall", "garble", "refuse"])

@@ -42,6 +42,7 @@ class Subscription(Handle):
         self._conflate: bool = opening["conflate"]
         self._error: Exception | None = None
         self._closed = False
+        self._opening_again = False  # on a new connection: until it is known from where
         self._synced = 0
         self._unacknowledged = 0
         self._facts: dict[str, Any] = {}
@@ -59,6 +60,7 @@ class Subscription(Handle):
 
     def reopening(self) -> Call | None:
         with self._changed:
+            self._opening_again = True
             attached = self._facts["attached"]
             resume = self._arrivals.arrived.position if attached else None
             opening = {**self._opening, "resume": resume, "waited": not attached}
@@ -69,6 +71,7 @@ class Subscription(Handle):
 
     def _reopened(self, facts: Any, error: Exception | None) -> None:
         with self._changed:
+            self._opening_again = False
             if error is not None:
                 self._fail(error)
                 return
@@ -80,6 +83,8 @@ class Subscription(Handle):
 
     def on_letter(self, letter: wire.Letter) -> None:
         kind, numbers, content = letter
+        if self._opening_again:
+            return  # from what the server still had of the last connection; what counts comes behind its answer
         with self._changed:
             if kind == wire.BATCH:
                 self._arrivals.arrive(numbers, content)
