@@ -205,9 +205,15 @@ class RemoteSubscriber(Account, Subscription):
         if self._closed or self._error is not None or not self._link.connected:
             return
         with contextlib.suppress(PeerGone, Timeout):
-            facts = self._link.request("look", owner=self, handle=self.handle)
-            self._arrivals.tail = facts["tail"]
-            self._facts = {**self._facts, **{name: facts[name] for name in ("attached", "entry", "reliable")}}
+            self._link.request("look", owner=self, then=self._looked, handle=self.handle)
+
+    def _looked(self, facts: Any, error: Exception | None) -> None:
+        """In the link's thread: what arrives behind the answer is newer than it."""
+        if error is None:
+            with self._changed:
+                self._arrivals.tail = facts["tail"]
+                told = {name: facts[name] for name in ("attached", "entry", "reliable")}
+                self._facts = {**self._facts, **told}
 
     @property
     def attached(self) -> bool:
