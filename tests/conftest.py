@@ -14,7 +14,10 @@ from support.processes import Processes
 from support.waiting import Call
 
 os.environ["SLIPRING_ROOT"] = str(leaks.DEFAULT_ROOT)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice would be handed down to the tested programs
+# What nohup or a shell's & chose would be handed down to the tested programs.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config) -> None:
