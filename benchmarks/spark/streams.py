@@ -52,27 +52,29 @@ def micro_batch_s(spark: Any, root: Path, files: Path) -> list[float]:
 
 
 def recording(spark: Any, root: Path, files: Path, size: int, rate: int, seconds: float) -> dict[str, Any]:
-    """Two publishers at a pace, and a recording beside them: what it has when they end, and what it lost."""
+    """Two publishers at a pace, and a recording that was there before them: what it has of theirs, and what it lost."""
     from slipring import pipelines
 
     topic = f"paced-{size}"
+    publishers: list[subprocess.Popen[str]] = []
+    lags: list[int] = []
     with slipring.Bus(BUS, root=root) as bus:
-        bus.create(topic, capacity=1 << 29, slots=1 << 22 if size < 256 else 1 << 19, delivery="lossy")
+        bus.create(topic, capacity=1 << 31, slots=1 << 23 if size < 256 else 1 << 21, delivery="lossy")
         each = [BUS, str(root), topic, rate // PUBLISHERS, size, seconds]
         command = [sys.executable, "-c", _PUBLISH, json.dumps(each)]
-        publishers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PUBLISHERS)]
-        lags: list[int] = []
-        told = pipelines.record(
-            [topic],
-            files / f"lake-{size}",
-            bus=BUS,
-            root=root,
-            for_s=seconds + 2,
-            pre_buffer=True,
-            sync=False,
-            spark=spark,
-            progress=lambda figures: lags.append(figures.lag or 0),
-        )
+        with bus.publisher(topic) as publisher:
+            publisher.send(bytes(size))
+
+        def follow(figures: Any) -> None:
+            if figures.rows and not publishers:
+                publishers.extend(
+                    subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PUBLISHERS)
+                )
+            lags.append(figures.lag or 0)
+
+        lake = files / f"lake-{size}"
+        limits = {"until_idle_s": 5.0, "pre_buffer": True, "every_s": 0, "sync": False}
+        told = pipelines.record([topic], lake, bus=BUS, root=root, spark=spark, progress=follow, **limits)
         outputs = [publisher.communicate()[0].split() for publisher in publishers]
         published = bus.stats(topic)["published"]
         bus.remove(topic)
