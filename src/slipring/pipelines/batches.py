@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One micro-batch into the lake: staged by Spark's tasks, committed by one log entry.
+"""One micro-batch into the lake: written by Spark's tasks, committed by one log entry.
 
-Spark runs a batch again when it does not know that it was finished; the log does, and passes it over.
+A batch has one row for each file that its tasks wrote (recording_source.py). Spark runs a batch again when it
+does not know that it was finished; the log does, and passes it over.
 """
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import shutil
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipring.errors import SlipringError
 
+from .failures import is_full
 from .lake import Lake, delta, places
-from .lake.writing import stage
+from .lake.errors import fault
+from .lake.model import File
+from .lake.stage import sweep
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,20 +30,19 @@ if TYPE_CHECKING:
 class BatchWriter:
     """What foreachBatch calls. It can be pickled: some sessions handle batches in another process."""
 
-    def __init__(self, path: str | os.PathLike[str], session: str, *, sync: bool = True) -> None:
+    def __init__(self, path: str | os.PathLike[str], session: str) -> None:
         self.path = os.fspath(path)
         self.session = session
-        self.sync = sync
         self.failure: SlipringError | None = None
         self.stopped = False
         self._turn = threading.Lock()  # held while a batch is written
         self._lake: Lake | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "session": self.session, "sync": self.sync}
+        return {"path": self.path, "session": self.session}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["path"], state["session"], sync=state["sync"])  # type: ignore[misc]
+        self.__init__(state["path"], state["session"])  # type: ignore[misc]
 
     def stop(self) -> None:
         """Let the batch end that is being written, and write no more."""
@@ -58,11 +65,22 @@ class BatchWriter:
         lake = self._lake
         if lake.committed(self.session, batch):
             return
-        place = stage(lake, messages)
+        files = self._written(lake, messages)
+        places.reached("batch staged")
         try:
-            files = place.files(sync=self.sync)
-            places.reached("batch staged")
             lake.commit(self.session, batch, files)
         finally:
-            place.remove()
+            for stage in {Path(file.staged).parts[1] for file in files}:
+                shutil.rmtree(lake.path / "_staging" / stage, ignore_errors=True)
         delta.mirror(lake)
+
+    def _written(self, lake: Lake, messages: DataFrame) -> list[File]:
+        """Have the tasks run; what they wrote."""
+        try:
+            rows = messages.collect()
+        except Exception as error:
+            sweep(lake, "record")  # what they wrote in vain: it may be that which filled the disk
+            if is_full(error):
+                raise fault(OSError(errno.ENOSPC, "No space left on device"), self.path) from error
+            raise
+        return [File.from_json(json.loads(row[0])) for row in rows]

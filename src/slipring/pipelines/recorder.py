@@ -21,8 +21,8 @@ from .beginnings import Subscription, cursor
 from .failures import JobFailed, SparkGone, explained, is_gone
 from .lake import Lake, topics
 from .lake.model import Session
-from .lake.reading import STORED
 from .progress import Figures, Meter, QueryWatch, Show
+from .recording_source import RecordingSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 POLL_S = 0.25
 FAILURES_IN_A_ROW = 6  # Spark finds out one by one which of its Python processes are dead
 ROWS_OF_A_TASK = 100_000
-BYTES_OF_A_BATCH = 256 << 20
+BYTES_OF_A_BATCH = 1 << 30
 
 
 class Recorder:
@@ -52,7 +52,8 @@ class Recorder:
         self.subscription, self.session = subscription, session
         self._starting = starting
         self._every_s = every_s
-        self._writer = BatchWriter(lake.path, session, sync=sync)
+        self._sync = sync
+        self._writer = BatchWriter(lake.path, session)
         self._noted: dict[str, set[str]] = {}  # the generations of topics that were written down
         self._meter = Meter()
 
@@ -113,13 +114,15 @@ class Recorder:
             "startingOffsets": self._starting,
             "failOnDataLoss": "false",
             "includeGaps": "true",
-            "columns": ",".join(["topic", *STORED]),
+            "lake": str(self.lake.path),
+            "sync": str(self._sync).lower(),
             "maxRecordsPerPartition": str(ROWS_OF_A_TASK),
             "maxBytesPerTrigger": str(BYTES_OF_A_BATCH),
         }
         options.update([self.subscription.option()])
         with self._explained():
-            stream = self.spark.readStream.format("slipring").options(**options).load()
+            self.spark.dataSource.register(RecordingSource)
+            stream = self.spark.readStream.format(RecordingSource.name()).options(**options).load()
             writer = stream.writeStream.foreachBatch(self._writer).queryName(f"record-{self.session}")
             writer = writer.option("checkpointLocation", str(self.lake.path / "_checkpoint" / self.session))
             if final:

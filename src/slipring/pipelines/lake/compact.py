@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import delta, places
+from . import delta, parquet, places
 from .errors import DamagedLake, fault
 from .facts import checksum
 from .locks import lock
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 TARGET_BYTES = 128 << 20
 KEEP_S = 600.0
 ROW_GROUP_BYTES = 32 << 20
-REPEATING = ["generation", "span", "lost", "sender", "type", "host", "received_ns"]
-BOUNDED = [*REPEATING, "offset", "timestamp", "timestamp_ns"]  # bodies need no lowest and highest
 
 
 @dataclass
@@ -123,13 +121,7 @@ def _write(lake: Lake, group: list[File], stage: Stage, stopped: Callable[[], bo
                 if table is None:
                     return False
                 if writer is None:
-                    writer = pq.ParquetWriter(
-                        target,
-                        table.schema.remove_metadata(),
-                        compression="zstd",
-                        use_dictionary=REPEATING,
-                        write_statistics=BOUNDED,
-                    )
+                    writer = parquet.writer(target, table.schema, "zstd")
                 writer.write_table(table, row_group_size=table.num_rows)
         finally:
             if writer is not None:

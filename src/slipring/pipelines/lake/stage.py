@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stage: a directory in which files are written before they are committed.
 
-Spark writes `topic=…/date=…/part-….parquet` into it. What a killed writer left in a stage is never committed,
-and is removed by the next process that has the same lock.
+Files in it are `topic=…/date=…/….parquet`. What a killed writer left in a stage is never committed, and is
+removed by the next process that has the same lock.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,45 +27,46 @@ class Stage:
     """A new stage of a lake; `purpose` is whose lock covers it: "record" or "compact"."""
 
     def __init__(self, lake: Lake, purpose: str) -> None:
-        self.lake = lake
-        self.name = f"{purpose}-{uuid.uuid4().hex[:16]}"
-        self.path = lake.path / "_staging" / self.name
+        self.path = new_place(lake.path, purpose)
 
-    def files(self, *, sync: bool = True) -> list[File]:
+    def files(self) -> list[File]:
         """What was written into it, as the log will name it."""
-        written = sorted(
-            path for path in self.path.rglob("*.parquet") if not path.name.startswith((".", "_"))
-        )
-        with ThreadPoolExecutor(2) as crew:
-            found = crew.map(lambda numbered: self._file(*numbered, sync=sync), enumerate(written))
-            return [file for file in found if file.rows]
-
-    def _file(self, number: int, path: Path, *, sync: bool) -> File:
-        inside = path.relative_to(self.path).as_posix()
-        match = PARTITION.fullmatch(inside)
-        if match is None:
-            raise DamagedLake(f"{path} is in no partition of topic and date: remove it")
-        from .facts import Facts, checksum  # pyarrow is not loaded by those who only look at the log
-
-        with Facts(path) as facts:
-            first_time_ns, last_time_ns = facts.times()
-            return File(
-                path=f"messages/topic={match['topic']}/date={match['date']}/{self.name}-{number:04d}.parquet",
-                staged=f"_staging/{self.name}/{inside}",
-                topic=match["topic"],
-                date=match["date"],
-                rows=facts.rows,
-                bytes=path.stat().st_size,
-                crc32=checksum(path, sync=sync),
-                runs=tuple(facts.runs()),
-                first_time_ns=first_time_ns,
-                last_time_ns=last_time_ns,
-                types=tuple(facts.types()),
-            )
+        found = [described(self.path, path, sync=True) for path in sorted(self.path.rglob("*.parquet"))]
+        return [file for file in found if file.rows]
 
     def remove(self) -> None:
         """After its files were moved, or when they are not wanted."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def new_place(lake: Path, purpose: str) -> Path:
+    """Where a stage may be; nothing is made there yet."""
+    return lake / "_staging" / f"{purpose}-{uuid.uuid4().hex[:16]}"
+
+
+def described(stage: Path, path: Path, *, sync: bool) -> File:
+    """A file in a stage as the log names it; with sync it is on disk when this returns."""
+    inside = path.relative_to(stage).as_posix()
+    match = PARTITION.fullmatch(inside)
+    if match is None:
+        raise DamagedLake(f"{path} is in no partition of topic and date: remove it")
+    from .facts import Facts, checksum  # pyarrow is not loaded by those who only look at the log
+
+    with Facts(path) as facts:
+        first_time_ns, last_time_ns = facts.times()
+        return File(
+            path=f"messages/topic={match['topic']}/date={match['date']}/{stage.name}-{path.name}",
+            staged=f"_staging/{stage.name}/{inside}",
+            topic=match["topic"],
+            date=match["date"],
+            rows=facts.rows,
+            bytes=path.stat().st_size,
+            crc32=checksum(path, sync=sync),
+            runs=tuple(facts.runs()),
+            first_time_ns=first_time_ns,
+            last_time_ns=last_time_ns,
+            types=tuple(facts.types()),
+        )
 
 
 def leftovers(lake: Lake, purpose: str) -> Iterator[Path]:
