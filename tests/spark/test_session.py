@@ -2,10 +2,12 @@
 """The shared session itself: it works, starts fast, and the leak check sees through it."""
 
 import subprocess
+import sys
 import threading
 
 import pytest
 
+from slipring.spark.session import _quiet
 from support.waiting import eventually
 
 
@@ -37,3 +39,20 @@ def test_the_leak_check_still_sees_what_a_test_leaves_beside_spark(spark, snapsh
         end.set()
         thread.join()
     assert snapshot.leaks() == []
+
+
+START = "import slipring.spark; s = slipring.spark.session('x', master='local[1,4]'); s.stop()"
+
+
+def test_a_session_starts_without_a_word_of_spark_s(tmp_path):
+    run = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, cwd=tmp_path)
+    said = [line for line in run.stderr.splitlines() if "jdk.incubator.vector" not in line]  # Java's own
+    assert (run.returncode, run.stdout, said) == (0, "", [])
+
+
+def test_a_log_configuration_of_one_s_own_is_left_alone(tmp_path, monkeypatch):
+    assert "log4j2.properties" in _quiet({})["spark.driver.extraJavaOptions"]
+    assert _quiet({"spark.driver.extraJavaOptions": "-Xss4m"}) == {"spark.log.level": "ERROR"}
+    (tmp_path / "log4j2.properties").write_text("status = error")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert _quiet({}) == {}

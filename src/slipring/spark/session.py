@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
@@ -27,8 +29,8 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
 }
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 ATTEMPTS = 4  # of a task: plain local[N] gives up at the first failure
 
 
@@ -55,9 +57,22 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings["spark.driver.bindAddress"] = settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
-    for name, value in conf.items():
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        settings[name.replace("__", ".")] = text
+    given = {name.replace("__", "."): value for name, value in conf.items()}
+    settings |= _quiet(given)
+    for name, value in given.items():
+        settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
     for name, text in settings.items():
         builder = builder.config(name, text)
     return builder.master(where).getOrCreate()
+
+
+def _quiet(given: Mapping[str, object]) -> dict[str, str]:
+    """Spark's log tells errors and not how it starts, unless there is a configuration of the user's own."""
+    homes = [os.environ.get("SPARK_CONF_DIR"), os.path.join(os.environ.get("SPARK_HOME", ""), "conf")]
+    if any(home and os.path.exists(os.path.join(home, "log4j2.properties")) for home in homes):
+        return {}
+    if JAVA_OPTIONS in given:
+        return {"spark.log.level": "ERROR"}
+    return {
+        JAVA_OPTIONS: f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+    }
