@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cast: five topics, and fourteen seats that are played by one process after another.
 
+The rings of imu and camera hold what is published while Spark is killed and starts again; that of the clouds holds two
+seconds, so that a reader who is too slow, and Spark, lose some and have to say how many.
+
 Chaos strikes every seat but the recorder, which is the proof's witness: it reads all topics from the first
 message to the last. `feeds` are the seats a reader lives from (one of them suffices), `period_s` is how
 often a seat shows a sign of life when nothing disturbs it; both are used to judge how survivors fared at a
@@ -46,9 +49,9 @@ class Seat:
 TOPICS = {
     topic.name: topic
     for topic in (
-        Topic("imu", {"capacity": "256KiB", "slots": 2048, "delivery": "lossy"}, "lossy, two writers, small"),
+        Topic("imu", {"capacity": "8MiB", "slots": 65536, "delivery": "lossy"}, "lossy, two writers, small"),
         Topic("lidar", {"capacity": "16MiB", "slots": 1024, "writers": "one"}, "lossy, one writer, loans"),
-        Topic("camera", {"capacity": "256KiB", "slots": 512}, "lossy, what is said of frames"),
+        Topic("camera", {"capacity": "1MiB", "slots": 4096}, "lossy, what is said of frames"),
         Topic("commands", {"capacity": "4MiB", "slots": 16384, "delivery": "reliable"}, "reliable, cursor"),
         Topic(
             "chat", {"capacity": "4MiB", "slots": 16384, "delivery": "reliable"}, "reliable, three members"
@@ -67,7 +70,7 @@ SEATS = {
         Seat("imu-left", "imu", ("imu",), "publishes at 1 kHz", 0.001),
         Seat("imu-right", "imu", ("imu",), "publishes at 1 kHz", 0.001),
         Seat("balance", "reader", ("imu",), "fast reader of imu", 0.0005, _IMUS),
-        Seat("logger", "reader", ("imu",), "slow reader of imu", 0.01, _IMUS, options={"nap_s": 0.01}),
+        Seat("logger", "reader", ("lidar",), "slow reader of clouds", 0.1, ("lidar",), options={"nap_s": 0.1}),
         Seat("lidar", "lidar", ("lidar",), "clouds by loan, 30 Hz", 2 * CLOUD_S),
         Seat("viewer", "viewer", ("lidar",), "clouds by view", 2 * CLOUD_S, ("lidar",)),
         Seat("camera", "camera", ("camera",), "frames' metadata, 30 Hz", CLOUD_S),

@@ -122,11 +122,10 @@ def rates(evidence: Evidence, topic: str, bin_s: float) -> list[float]:
 
 
 def losses(evidence: Evidence, seat: str, points: int = 400) -> list[tuple[float, int, int]]:
-    """(seconds, received, lost) so far, over all lives of a reader of imu."""
+    """(seconds, received, lost) so far, over all lives of a reader of one topic."""
     rows, received, lost = [(0.0, 0, 0)], 0, 0
     for story in evidence.of(seat):
-        reading = story.readings.get("imu")
-        for count in reading.counts if reading else ():
+        for count in (count for reading in story.readings.values() for count in reading.counts):
             seconds = (count.time_ns - evidence.began_ns) / 1e9
             rows.append((seconds, received + count.received, lost + count.lost))
         _, received, lost = rows[-1]

@@ -76,7 +76,7 @@ def make() -> Evidence:
         story("imu-left", 2, ended_ms=45, killed=True, sent={"imu": sent(IMU, 0, 1, 2, 3)}),
         story("imu-left", 3, sent={"imu": sent(IMU, 5, 6, 7, 8, 9)}),
         story("balance", 4, readings={"imu": reading(IMU, list(IMU), 10)}),
-        story("logger", 5, readings={"imu": reading(IMU, [0, 6, 7, 8, 9], 10, lost=4)}),
+        story("logger", 5, readings={"lidar": reading(CLOUDS, [2], 3, lost=1)}),
         story("commander", 6, sent={"commands": sent(COMMANDS, 0, 1, 2, 3)}),
         *_actuators(),
         story(

@@ -42,11 +42,11 @@ def command_out_of_turn(evidence):
 
 
 def one_lost_message_uncounted(evidence):
-    recount(evidence, 5, "imu", lost=3)
+    recount(evidence, 5, "lidar", lost=0)
 
 
 def one_loss_too_many(evidence):
-    recount(evidence, 5, "imu", lost=5)
+    recount(evidence, 5, "lidar", lost=2)
 
 
 def abandoned_counted_as_filtered(evidence):
@@ -58,7 +58,7 @@ def reader_stopped_before_the_tail(evidence):
 
 
 def counted_and_not_delivered(evidence):
-    recount(evidence, 5, "imu", received=6, lost=3)
+    recount(evidence, 5, "lidar", received=2, lost=0)
 
 
 def member_missed_one_and_filtered_it(evidence):
@@ -127,7 +127,7 @@ def bus_silent_for_seconds(evidence):
 
 
 def slow_reader_was_quick_enough(evidence):
-    honest.life(evidence, 5).readings["imu"] = honest.reading(honest.IMU, list(honest.IMU), 10)
+    honest.life(evidence, 5).readings["lidar"] = honest.reading(honest.CLOUDS, [0, 2], 3)
 
 
 def doctor_found_something(evidence):

@@ -57,4 +57,4 @@ def test_the_successors_first_deed_ends_the_absence():
 def test_losses_add_up_over_all_lives_of_a_reader():
     evidence = honest.make()
     evidence.stories.append(honest.story("logger", 14, readings=dict(honest.life(evidence, 5).readings)))
-    assert timings.losses(evidence, "logger")[-1][1:] == (10, 8)
+    assert timings.losses(evidence, "logger")[-1][1:] == (2, 2)
