@@ -14,6 +14,8 @@
  * loan is made visible as CLAIMED, since later messages may be committed before it.
  *
  * Commit is a release store of READY by the owner; a claim ends GONE if its owner aborts it or is proven dead.
+ *
+ * A model of it is checked by spin: core/models/claim.pml.
  */
 #include "claim.h"
 

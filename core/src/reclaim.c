@@ -20,6 +20,8 @@
  *
  * Both are determined by the settled slots below b, and grow: a value never comes again in its place, and a stale
  * reclaimer's compare-and-swap fails. See gap.c for the reading side.
+ *
+ * A model of oldest, freed and the holds is checked by spin: core/models/reclaim.pml.
  */
 #include "fault.h"
 #include "peers.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping and waking through a futex word in shared memory: {count of wake-ups, waking, somebody sleeps}.
+ * Sleeping and waking through a futex word in shared memory: {count of wake-ups, waking, somebody sleeps}. A model of it is
+ * checked by spin: core/models/wake.pml.
  */
 #ifndef SLR_WAIT_H
 #define SLR_WAIT_H

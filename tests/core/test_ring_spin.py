@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models of the ring hold in every interleaving, with everybody killed between any two steps; and each
+notices the mistakes that are planted in it: claim.pml, reclaim.pml and wake.pml in core/models."""
+
+import pytest
+
+from support.spin import WATCHDOG_S, errors, verify
+
+WHOLE = [
+    ("claim", {"SLOTS": 2, "SENDS": 2}),
+    ("claim", {"SLOTS": 3, "SENDS": 2}),
+    ("claim", {"SLOTS": 3, "SENDS": 1, "DEATHS": 2}),
+    ("reclaim", {"SENDS": 5}),
+    ("reclaim", {"SENDS": 4, "WRITERS": 1, "READERS": 2}),
+    ("wake", {"PUBLISHERS": 2, "SENDS": 2}),
+    ("wake", {"PUBLISHERS": 1, "READERS": 2, "SENDS": 2}),
+]
+MISTAKES = [
+    *(("claim", mistake) for mistake in ("ANNOUNCE", "HELP_LOOKS", "HELP_STORES", "TAKE_OVER", "ABANDON")),
+    *(("reclaim", mistake) for mistake in ("FREED", "ORDER", "HOLDS", "CHECK", "INTACT")),
+    *(("wake", mistake) for mistake in ("FENCE", "LOOK", "MARK", "MARK_IS_SEEN", "CLEAR")),
+]
+
+
+@pytest.mark.timeout(WATCHDOG_S)
+@pytest.mark.parametrize(("model", "size"), WHOLE, ids=str)
+def test_no_interleaving_and_no_death_breaks_the_ring(tmp_path, model, size):
+    report = verify(f"{model}.pml", tmp_path, **size)
+    assert errors(report) == 0, report
+
+
+@pytest.mark.timeout(WATCHDOG_S)
+@pytest.mark.parametrize(("model", "mistake"), MISTAKES)
+def test_the_models_of_the_ring_notice_a_planted_mistake(tmp_path, model, mistake):
+    size = {"SLOTS": 2, "SENDS": 3} if model == "claim" else {}
+    assert errors(verify(f"{model}.pml", tmp_path, **size, **{f"BREAK_{mistake}": 1})) > 0
