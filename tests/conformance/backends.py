@@ -28,6 +28,7 @@ CAPABILITIES = {
     "members": "join",
     "no round trips": "a call that may not wait does not sleep either",
     "threads": "one handle used by several threads",
+    "cells": "the newest values of one writer for one reader",
 }
 
 
@@ -109,6 +110,7 @@ class ZeroMQ(Backend):
         "no round trips": "`recv(timeout=0)` asks the server if nothing is here",
         "in place": "`loan` and `view` work on memory of one's own, and copy.",
         "reader statistics": "`stats` shows what the server has read for it, a window ahead.",
+        "cells": "Cells, frames and calls are of one host.",
     }
     step = 61
 

@@ -12,6 +12,7 @@ from slipring.errors import BadArgument
 
 from . import cells, directory, settings, transports
 from .cells import Cells
+from .cells_store import CellsStore, SharedCells
 from .frames import Frames
 from .member import Member
 from .publisher import Publisher
@@ -163,8 +164,12 @@ class Bus(Topics):
 
         Creates them when missing. What is given must match what exists; what is not takes what is there."""
         arguments = (dtype, depth, shape, size, mode, exist_ok)
-        cells.create(self.path, self._topic(name), *arguments, lambda: directory.make(self.root, self.path))
-        return Cells(self.path, name, self._handles.add)
+        store = self._cells_store()
+        cells.create(store, self._topic(name), *arguments)
+        return Cells(store, name, self._handles.add)
+
+    def _cells_store(self) -> CellsStore:
+        return SharedCells(self.path, lambda: directory.make(self.root, self.path))
 
     def frames(
         self,

@@ -22,7 +22,15 @@ def _power_of_two(value: int, least: int) -> int:
     return max(least, 1 << (value - 1).bit_length())
 
 
+def check_mode(mode: int) -> None:
+    """0: not given."""
+    if mode and mode & 0o600 != 0o600:
+        text = f"mode={mode:#o} leaves the owner without reading and writing"
+        raise BadArgument(text, argument="mode")
+
+
 def _check_limits(given: dict[str, int]) -> None:
+    check_mode(given.get("mode", 0))
     for name, most in _MOST.items():
         if given.get(name, 0) > most:
             text = f"{name}={given[name]} is out of range: at most {most}"
