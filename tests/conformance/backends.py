@@ -29,6 +29,7 @@ CAPABILITIES = {
     "no round trips": "a call that may not wait does not sleep either",
     "threads": "one handle used by several threads",
     "cells": "the newest values of one writer for one reader",
+    "frames": "large arrays in place, held by their readers",
 }
 
 
@@ -101,6 +102,9 @@ class Stepped(Backend):
         return next(iter(self._buses.values()))
 
 
+OF_ONE_HOST = "Cells, frames and calls are of one host."
+
+
 class ZeroMQ(Backend):
     """A bus of this host by way of its server, over loopback; both ends in this process."""
 
@@ -110,7 +114,8 @@ class ZeroMQ(Backend):
         "no round trips": "`recv(timeout=0)` asks the server if nothing is here",
         "in place": "`loan` and `view` work on memory of one's own, and copy.",
         "reader statistics": "`stats` shows what the server has read for it, a window ahead.",
-        "cells": "Cells, frames and calls are of one host.",
+        "cells": OF_ONE_HOST,
+        "frames": OF_ONE_HOST,
     }
     step = 61
 

@@ -13,6 +13,7 @@ from slipring.errors import BadArgument
 from . import cells, directory, settings, transports
 from .cells import Cells
 from .cells_store import CellsStore, SharedCells
+from .frame_store import FrameStore, SharedFrames
 from .frames import Frames
 from .member import Member
 from .publisher import Publisher
@@ -186,7 +187,10 @@ class Bus(Topics):
         publisher needs shape, and by default dtype="u1" and buffers=4. streams: names, or a dict by name."""
         given = {"mode": mode, "max_readers": max_readers}
         arguments = (shape, dtype, buffers, streams, given)
-        return Frames(self, self._topic(topic), lambda: directory.make(self.root, self.path), *arguments)
+        return Frames(self, self._frame_store(), self._topic(topic), *arguments)
+
+    def _frame_store(self) -> FrameStore:
+        return SharedFrames(self.path, lambda: directory.make(self.root, self.path))
 
     # Calls
 

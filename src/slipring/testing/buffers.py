@@ -77,14 +77,22 @@ def count_number(n: SupportsIndex) -> int:
     return number
 
 
-class Region(bytearray):
-    """Memory lent out as memoryviews. `ended` is called when the last of them, and the lender, are gone."""
+class _Lent:
+    """Memory lent out. `ended` is called when the last view or array of it, and the lender, are gone."""
 
     ended: Callable[[], None] | None = None
 
     def __del__(self) -> None:
         if self.ended is not None:
             self.ended()
+
+
+class ReadOnly(_Lent, bytes):
+    """To be looked at."""
+
+
+class Region(_Lent, bytearray):
+    """To be filled."""
 
     def in_use(self) -> bool:
         """Whether a memoryview or an array made from it lives: then it cannot be resized."""
@@ -100,3 +108,9 @@ def lend(content: bytes | int, ended: Callable[[], None]) -> Region:
     region = Region(content)
     region.ended = ended
     return region
+
+
+def show(content: bytes | bytearray, ended: Callable[[], None]) -> ReadOnly:
+    shown = ReadOnly(content)
+    shown.ended = ended
+    return shown

@@ -12,6 +12,7 @@ from .cells_store import SteppedStore
 from .clock import START_NS
 from .driven import Driven
 from .errors import NotStepped
+from .frame_store import SteppedFrames
 from .handle import Handle
 from .inventory import Inventory
 from .member import SteppedMember
@@ -71,10 +72,13 @@ class SteppedBus(Driven, Inventory, Bus):
     def _cells_store(self) -> SteppedStore:
         return SteppedStore(self._world, self._made.add)
 
-    def _in_shared_memory(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotStepped("frames and calls live in shared memory: test them on a real bus")
+    def _frame_store(self) -> SteppedFrames:
+        return SteppedFrames(self)
 
-    frames = server = client = _in_shared_memory
+    def _in_shared_memory(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotStepped("calls live in shared memory: test them on a real bus")
+
+    server = client = _in_shared_memory
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
         self._make(topic, given, True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from slipring._bus.settings import timeout_s
 from slipring.errors import BadArgument, TooLarge
 
-from .buffers import Region, body_bytes, lend
+from .buffers import Region, body_bytes, lend, show
 from .cells import SteppedCells
 from .handle import Handle
 
@@ -28,7 +28,7 @@ class _End(Handle):
         super().__init__(world)
         self._cells = cells
         self._place = cells.sit_down(self.kind, self._number)
-        self._lent = 0  # regions that somebody still has: as long, nobody takes the place of this end
+        self._lent = 0  # regions that somebody still has, and with them this end: nobody takes its place
         self._begin()
 
     def shape(self) -> tuple[int, int, int, int]:
@@ -39,11 +39,6 @@ class _End(Handle):
         self._check_life()
         self._cells.check()
         return self._cells
-
-    def _lend(self, content: bytes | int, number: int = 0) -> Region:
-        """Whoever has the region has this end, too: it does not end before."""
-        self._lent += 1
-        return lend(content, lambda: self._given_back(number))
 
     def _given_back(self, number: int) -> None:
         self._lent -= 1
@@ -98,7 +93,9 @@ class SteppedCellsWriter(_End):
         self.begin()
         self._slots += 1
         self._slot = self._slots
-        return self._lend(self._cells.size, self._slot)
+        number = self._slot
+        self._lent += 1
+        return lend(self._cells.size, lambda: self._given_back(number))
 
     def end_slot(self, region: Region, strict: bool, /) -> bool:
         if strict and region.in_use():
@@ -125,8 +122,9 @@ class SteppedCellsReader(_End):
         return memoryview(self._enter().memory).toreadonly()
 
     def borrow(self) -> Buffer:
-        whole = memoryview(self._lend(bytes(self._enter().memory)))
-        return whole.toreadonly()
+        cells = self._enter()
+        self._lent += 1
+        return show(cells.memory, lambda: self._given_back(0))
 
     def take(self) -> list[int]:
         return self._take(newest_only=False)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slipring._bus.cells_ends import CellsReader, CellsWriter
+from slipring._bus.frame_publisher import FramePublisher
+from slipring._bus.frame_subscriber import FrameSubscriber
 from slipring._bus.settings import positive
 from slipring.errors import BadArgument
 
@@ -26,6 +28,14 @@ POINTS = {
 }
 
 
+MADE_OVER = {
+    CellsWriter: "_end",
+    CellsReader: "_end",
+    FramePublisher: "_publisher",
+    FrameSubscriber: "subscriber",
+}
+
+
 class Mortal(Protocol):
     """A handle, a member, or a bus: what can be killed."""
 
@@ -34,9 +44,7 @@ class Mortal(Protocol):
 
 def _handles(mortal: Any) -> Iterable[Handle]:
     """Those that die with it."""
-    if isinstance(mortal, (CellsWriter, CellsReader)):
-        mortal = mortal._end
-    handles: Iterable[Handle] = mortal._mortals()
+    handles: Iterable[Handle] = getattr(mortal, MADE_OVER.get(type(mortal), ""), mortal)._mortals()
     return handles
 
 

@@ -58,7 +58,9 @@ class Inventory(Topics):
         in_cells = self._world.cells.get(self._topic(topic))
         if in_cells is not None:
             return cells.with_kind(topic, in_cells.stats())
-        return {"topic": topic, **tables(self._world.topic(topic), self.clock.time_ns())}
+        found = self._world.topic(topic)
+        frames = {"streams": found.pool.facts() if found.pool else []} if found.is_frames else {}
+        return {"topic": topic, **tables(found, self.clock.time_ns()), **frames}
 
     def _drop_cursor(self, topic: str, name: str) -> None:
         check_cursor(name)
