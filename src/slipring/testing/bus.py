@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from slipring._bus.bus import Bus
 
 from .cells_store import SteppedStore
 from .clock import START_NS
 from .driven import Driven
-from .errors import NotStepped
 from .frame_store import SteppedFrames
-from .handle import Handle
+from .handle import Handle, InOrder
 from .inventory import Inventory
 from .member import SteppedMember
 from .publisher import SteppedPublisher
@@ -24,6 +23,8 @@ from .world import World
 if TYPE_CHECKING:
     from slipring._bus.publisher import Publisher
     from slipring._bus.subscriber import Subscriber
+
+    from .calls_ground import SteppedGround
 
 Result = TypeVar("Result")
 
@@ -59,7 +60,8 @@ class SteppedBus(Driven, Inventory, Bus):
         self._owner = owner
         self._closed = False
         self._made: weakref.WeakSet[Handle] = weakref.WeakSet()
-        self._handles = weakref.WeakSet()  # what was made over them
+        self._handles = InOrder()  # what was made over them
+        self._services = InOrder()
 
     def process(self) -> SteppedBus:
         """The same bus as another process would open it: its handles can be closed or killed together."""
@@ -75,10 +77,10 @@ class SteppedBus(Driven, Inventory, Bus):
     def _frame_store(self) -> SteppedFrames:
         return SteppedFrames(self)
 
-    def _in_shared_memory(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotStepped("calls live in shared memory: test them on a real bus")
+    def _ground(self) -> SteppedGround:
+        from .calls_ground import SteppedGround
 
-    server = client = _in_shared_memory
+        return SteppedGround(self)
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
         self._make(topic, given, True)
@@ -93,6 +95,8 @@ class SteppedBus(Driven, Inventory, Bus):
 
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed, and so do spawned functions."""
+        for service in list(self._services):
+            service.close()
         self._closed = True
         for handle in self._mortals():
             handle.close()

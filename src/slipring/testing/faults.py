@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from slipring._bus.calls.client import Client
+from slipring._bus.calls.server import Server
 from slipring._bus.cells_ends import CellsReader, CellsWriter
 from slipring._bus.frame_publisher import FramePublisher
 from slipring._bus.frame_subscriber import FrameSubscriber
@@ -44,6 +46,12 @@ class Mortal(Protocol):
 
 def _handles(mortal: Any) -> Iterable[Handle]:
     """Those that die with it."""
+    if isinstance(mortal, Server):
+        desk: Any = mortal._desk
+        return [mortal._seat._publisher, desk._requests, *(one._publisher for one in desk.callers.values())]
+    if isinstance(mortal, Client):
+        ends: Any = mortal._connection
+        return [end for end in (ends._requests, ends._replies) if end is not None]
     handles: Iterable[Handle] = getattr(mortal, MADE_OVER.get(type(mortal), ""), mortal)._mortals()
     return handles
 

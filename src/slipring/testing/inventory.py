@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from slipring._bus import cells
+from slipring._bus.calls import leftovers
 from slipring._bus.topics import Topics
 from slipring.errors import Closed, TopicExists
 
@@ -24,6 +25,8 @@ class Inventory(Topics):
     def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
         world, found = self._world, self._world.topics.get(topic)
         world.check_kind(topic, "topic")
+        if found is None and given.get("must_exist"):
+            world.topic(topic)
         if found is None:
             geometry = Geometry.choose(given)
             world.topics[topic] = Topic(topic, geometry, world.generation(), world.clock.time_ns())
@@ -60,7 +63,10 @@ class Inventory(Topics):
             return cells.with_kind(topic, in_cells.stats())
         found = self._world.topic(topic)
         frames = {"streams": found.pool.facts() if found.pool else []} if found.is_frames else {}
-        return {"topic": topic, **tables(found, self.clock.time_ns()), **frames}
+        return {"topic": topic, **self._tables(topic), **frames}
+
+    def _tables(self, topic: str) -> dict[str, Any]:
+        return tables(self._world.topic(topic), self.clock.time_ns())
 
     def _drop_cursor(self, topic: str, name: str) -> None:
         check_cursor(name)
@@ -72,6 +78,13 @@ class Inventory(Topics):
             raise Closed("this bus is closed")
         findings = []
         for thing in self._world.things():
+            if leftovers.is_leftover(self._tables, thing.name):
+                action = "removed" if repair else "removed by the next client or server, or with repair"
+                problem = "the reply topic of a dead client"
+                findings.append({"topic": thing.name, "problem": problem, "action": action})
+                if repair:
+                    self._remove(thing.name)
+                continue
             dead = thing.dead()
             if dead:
                 action = "cleared" if repair else "cleared by the next attach, or with repair"

@@ -6,13 +6,11 @@ these is counted and dropped. Also looks after the clients: what was kept for th
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Closed, SlipringError
 
-from ..native import _native
 from . import decoding, encoding, leftovers, names
 from .callers import MAX_STREAMS, Caller
 from .job import Job
@@ -22,11 +20,10 @@ from .unsent import Unsent
 if TYPE_CHECKING:
     from ..bus import Bus
     from ..subscriber import Message, Subscriber
+    from .ground import Ground
 
 _COUNTERS = ("calls", "errors", "expired", "cancelled", "refused", "malformed", "failures")
-SPIN_US = 50.0
 MAX_TRAIL = 16
-_LOOK_EVERY_S = 1.0  # whether clients live
 _PAUSE_S = 0.002  # before a topic that failed is opened anew
 _TURNS = 64  # messages between two looks around, when there is always one
 
@@ -35,18 +32,19 @@ class Desk:
     def __init__(
         self,
         bus: Bus,
+        ground: Ground,
         service: str,
         instance: int,
         open_requests: Callable[[], Subscriber],
         check_seat: Callable[[], None],
     ) -> None:
-        self._bus, self._service, self._instance = bus, service, instance
+        self._bus, self._ground, self._service, self._instance = bus, ground, service, instance
         self._open, self._check_seat = open_requests, check_seat
         self._requests = open_requests()
         self.counters = dict.fromkeys(_COUNTERS, 0)
-        self._bell = _native.Bell()
-        self.unsent = Unsent(self._bell.ring)
-        self._looked = time.monotonic()
+        self._bell = ground.bell()
+        self.unsent = Unsent(self._bell.ring, ground.retries_s)
+        self._looked = ground.clock.monotonic()
         self._turns = 0
         self.callers: dict[str, Caller] = {}
         self.admit: Callable[[Job], bool] = lambda job: False  # True: run it now
@@ -87,7 +85,7 @@ class Desk:
         self.counters["failures"] += 1
         if not self._has_seat():
             return
-        time.sleep(_PAUSE_S)
+        self._ground.clock.sleep(_PAUSE_S)
         with contextlib.suppress(SlipringError):
             requests = self._open()
             self._requests.close()
@@ -105,16 +103,27 @@ class Desk:
         rings = self._bell.rings()
         if self.has_work():
             return None
-        timeout = self.unsent.patience if self.unsent else _LOOK_EVERY_S
-        _native.wait((self._requests,), self._bell, rings, timeout, SPIN_US)
+        timeout = self.unsent.patience if self.unsent else self._ground.look_every_s
+        self._ground.await_requests(self._requests, self._bell, rings, timeout, self._has_changed)
         return self._requests.recv(0)
 
+    def _has_changed(self) -> bool:
+        """Whether looking around would find something."""
+        try:
+            self._check_seat()
+        except SlipringError:
+            return True
+        kept = self.unsent.waits_for()
+        return any(
+            caller.gone or self._ground.has_room(caller, message) for caller, message in kept
+        ) or not all(caller.lives() for caller in self.callers.values())
+
     def _look_around(self) -> None:
-        now = time.monotonic()
+        now = self._ground.clock.monotonic()
         if self.unsent and self.unsent.due(now):
             for job in self.unsent.retry(now, sum(caller.sent for caller in self.callers.values())):
                 self.resume(job)
-        if now - self._looked > _LOOK_EVERY_S and self._has_seat():
+        if now - self._looked >= self._ground.look_every_s and self._has_seat():
             self.look_after_callers()
 
     def accept(self, message: Message) -> Job | None:
@@ -182,13 +191,13 @@ class Desk:
             return None  # it has no reply topic, or not for us
         if not caller.lives():
             caller.close()
-            leftovers.remove_all(self._bus.path, self._service)
+            leftovers.remove_all(self._bus, self._service)
             return None
         self.callers[client] = caller
         return caller
 
     def look_after_callers(self) -> None:
-        self._looked = time.monotonic()
+        self._looked = self._ground.clock.monotonic()
         dead = [caller for caller in self.callers.values() if not caller.lives()]
         for caller in dead:
             caller.gone = True
@@ -197,7 +206,7 @@ class Desk:
                 self.cancel(job)
             caller.close()
         if dead:
-            leftovers.remove_all(self._bus.path, self._service)
+            leftovers.remove_all(self._bus, self._service)
 
     def refuse_all(self, most: int) -> None:
         """What has no answer, and what is still in the ring."""
