@@ -210,3 +210,17 @@ def test_too_many_waiting_calls_are_refused_with_full(bus, gate, background, eve
             gate.opened.set()
             for caller in callers:
                 caller.result()
+
+
+def test_what_is_sent_as_soon_as_the_calls_topic_exists_is_read(bus, monkeypatch, eventually):
+    create = bus.create
+
+    def create_and_send(topic, **settings):
+        create(topic, **settings)
+        with bus.publisher(topic, "0" * 16) as publisher:
+            publisher.send(b"from nobody")
+
+    monkeypatch.setattr(bus, "create", create_and_send)
+    with bus.server("calc") as server:
+        server.start()
+        eventually(lambda: server.stats()["malformed"] == 1, "the request being read")

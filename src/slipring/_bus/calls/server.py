@@ -72,11 +72,21 @@ class Server(Closing):
     def _open(self, topic: dict[str, Any]) -> Subscriber:
         name = names.calls_topic(self.service)
         try:
-            self._bus.create(name, **topic)
+            return self._open_before_making(name, topic)
         except TopicExists:
             self._bus.remove(name, missing_ok=True)  # of a server with other settings, which is gone
+            return self._open_before_making(name, topic)
+
+    def _open_before_making(self, name: str, topic: dict[str, Any]) -> Subscriber:
+        """The reader first: a client may send as soon as the topic exists."""
+        requests = self._bus.subscriber(name, start="new")
+        try:
             self._bus.create(name, **topic)
-        return self._bus.subscriber(name, start="new")
+            requests._ready()  # attaches it
+        except BaseException:
+            requests.close()
+            raise
+        return requests
 
     # Methods
 
