@@ -98,7 +98,7 @@ class SteppedCellsWriter(_End):
         return lend(self._cells.size, lambda: self._given_back(number))
 
     def end_slot(self, region: Region, strict: bool, /) -> bool:
-        if strict and region.in_use():
+        if strict and region.in_use(references=2):  # the slot's, and this call's
             return False
         self._slot = 0
         self._cells.cell(self._cells.own)[:] = region

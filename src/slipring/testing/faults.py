@@ -48,7 +48,11 @@ def _handles(mortal: Any) -> Iterable[Handle]:
     """Those that die with it."""
     if isinstance(mortal, Server):
         desk: Any = mortal._desk
-        return [mortal._seat._publisher, desk._requests, *(one._publisher for one in desk.callers.values())]
+        return [
+            mortal._seat._publisher,
+            desk._requests,
+            *(one._publisher for one in desk.clients.by_id.values()),
+        ]
     if isinstance(mortal, Client):
         ends: Any = mortal._connection
         return [end for end in (ends._requests, ends._replies) if end is not None]

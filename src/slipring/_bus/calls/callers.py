@@ -134,10 +134,8 @@ class Caller:
         return True
 
     @property
-    def next_kept(self) -> bytes:
-        """What is to be sent first."""
-        kept = self._kept[0].next if self._kept else None
-        return kept or b""
+    def first_kept(self) -> Answer | None:
+        return self._kept[0] if self._kept else None
 
     @property
     def kept(self) -> int:

@@ -100,7 +100,7 @@ class Ground:
         _native.wait((requests,), bell, rings, timeout, _SPIN_US)  # type: ignore[arg-type]  # our own bell
 
     def has_room(self, caller: Caller, message: bytes) -> bool:
-        """Asked by `changed` alone."""
+        """Whether it is worth trying: here that costs less than asking."""
         return True
 
     async def room(self, caller: Caller, message: bytes) -> None:

@@ -13,6 +13,7 @@ from slipring.errors import BadArgument, Closed, SlipringError, TopicExists
 from .. import settings
 from ..closing import Closing
 from . import codecs, leftovers, names
+from .clients import Clients
 from .decoding import LONGEST_METHOD
 from .desk import Desk
 from .handling import Method
@@ -61,8 +62,8 @@ class Server(Closing):
         self._seat = Seat(bus, ground, service, mode)
         try:
             leftovers.remove_all(bus, service)
-            seat = self._seat
-            self._desk = Desk(bus, ground, service, seat.instance, lambda: self._open(topic), seat.check)
+            seat, clients = self._seat, Clients(bus, service)
+            self._desk = Desk(ground, clients, seat.instance, lambda: self._open(topic), seat.check)
         except BaseException:
             self._seat.leave()
             raise

@@ -40,10 +40,15 @@ class Unsent:
         if first:
             self._ring()
 
-    def waits_for(self) -> list[tuple[Caller, bytes]]:
-        """What is to be sent next, to whom."""
-        streams = [(job.caller, job.streaming.next or b"") for job in self._streams if job.streaming]
-        return [*((caller, caller.next_kept) for caller in self._callers), *streams]
+    def can_go_on(self, has_room: Callable[[Caller, bytes], bool]) -> bool:
+        """Whether trying again would send something, or find that nobody waits for it any more."""
+        with self._lock:
+            kept = [caller.first_kept for caller in self._callers]
+            streams = [(job, job.streaming.next) for job in self._streams if job.streaming]
+        if None in kept:
+            return True  # it is sent already
+        first = [(answer.job, answer.next) for answer in kept if answer]
+        return any(job.cancelled or has_room(job.caller, next or b"") for job, next in [*first, *streams])
 
     def due(self, now: float) -> bool:
         return now - self._tried >= self.patience
