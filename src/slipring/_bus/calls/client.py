@@ -108,12 +108,9 @@ class Client(Closing):
         connection = self._connection
         hello, inbox = connection.ready()
         call = Pending(next(connection.numbers), hello.instance, method, self._max_answer, window)
-        body = encoding.call(
-            call.req_id,
-            Call(
-                hello.instance, deadline_ns(deadline), self._max_answer, window, method, arguments, _trail()
-            ),
-        )
+        until_ns = deadline_ns(deadline)
+        request = Call(hello.instance, until_ns, self._max_answer, window, method, arguments, _trail())
+        body = encoding.call(call.req_id, request)
         inbox.add(call)
         try:
             connection.send(body, deadline, hello.instance)
