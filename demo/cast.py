@@ -70,7 +70,9 @@ SEATS = {
         Seat("imu-left", "imu", ("imu",), "publishes at 1 kHz", 0.001),
         Seat("imu-right", "imu", ("imu",), "publishes at 1 kHz", 0.001),
         Seat("balance", "reader", ("imu",), "fast reader of imu", 0.0005, _IMUS),
-        Seat("logger", "reader", ("lidar",), "slow reader of clouds", 0.1, ("lidar",), options={"nap_s": 0.1}),
+        Seat(
+            "logger", "reader", ("lidar",), "slow reader of clouds", 0.1, ("lidar",), options={"nap_s": 0.1}
+        ),
         Seat("lidar", "lidar", ("lidar",), "clouds by loan, 30 Hz", 2 * CLOUD_S),
         Seat("viewer", "viewer", ("lidar",), "clouds by view", 2 * CLOUD_S, ("lidar",)),
         Seat("camera", "camera", ("camera",), "frames' metadata, 30 Hz", CLOUD_S),

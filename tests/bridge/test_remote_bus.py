@@ -302,3 +302,12 @@ def test_closing_ends_waits_and_leaves_nothing_at_the_server(remote, bus, backgr
     with pytest.raises(slipring.Closed):
         waiting.result()
     eventually(lambda: not bus.stats("t")["readers"], "the reader's leaving")
+
+
+def test_what_is_of_one_host_is_refused_by_name_and_makes_nothing(remote, bus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for ask in (remote.cells, remote.frames, remote.server, remote.client):
+        with pytest.raises(slipring.BadArgument, match="of one host") as refused:
+            ask("x")
+        assert refused.value.argument == "bus"
+    assert list(tmp_path.iterdir()) == [] and bus.contents() == {}

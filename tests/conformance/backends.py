@@ -9,12 +9,14 @@ test_capabilities.py checks that the sentence is there. Nothing is skipped in si
 import asyncio
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 
 import slipring
 from slipring.bridge import Server
 from slipring.testing import SteppedBus
-from support.waiting import Call
+from slipring.testing.calls_ground import SteppedEvent
+from support.waiting import Call, eventually
 
 CAPABILITIES = {
     "reliable": "delivery='reliable': publishers wait for subscribers, or are told Full",
@@ -28,6 +30,9 @@ CAPABILITIES = {
     "members": "join",
     "no round trips": "a call that may not wait does not sleep either",
     "threads": "one handle used by several threads",
+    "cells": "the newest values of one writer for one reader",
+    "frames": "large arrays in place, held by their readers",
+    "calls": "servers and clients",
 }
 
 
@@ -53,6 +58,16 @@ class Backend:
 
     def start(self, fn, *args, **kwargs):
         return Call(fn, *args, **kwargs)
+
+    def event(self):
+        """As of threading, for functions beside the test and methods of servers."""
+        return threading.Event()
+
+    def semaphore(self):
+        return threading.Semaphore(0)
+
+    def eventually(self, condition, what: str = "the condition"):
+        return eventually(condition, what)
 
     def contents(self, bus) -> object:
         """Everything there is on a bus, to see that nothing was changed."""
@@ -96,8 +111,22 @@ class Stepped(Backend):
     def start(self, fn, *args, **kwargs):
         return SteppedCall(self._any(), fn, *args, **kwargs)
 
+    def event(self):
+        return SteppedEvent(self._any()._world)
+
+    def semaphore(self):
+        return SteppedSemaphore(self._any())
+
+    def eventually(self, condition, what: str = "the condition"):
+        found = self._any()._world.scheduler.block(condition, 60, what)
+        assert found, f"{what} did not come true within a minute of virtual time"
+        return found
+
     def _any(self) -> SteppedBus:
         return next(iter(self._buses.values()))
+
+
+OF_ONE_HOST = "Cells, frames and calls are of one host."
 
 
 class ZeroMQ(Backend):
@@ -109,6 +138,9 @@ class ZeroMQ(Backend):
         "no round trips": "`recv(timeout=0)` asks the server if nothing is here",
         "in place": "`loan` and `view` work on memory of one's own, and copy.",
         "reader statistics": "`stats` shows what the server has read for it, a window ahead.",
+        "cells": OF_ONE_HOST,
+        "frames": OF_ONE_HOST,
+        "calls": OF_ONE_HOST,
     }
     step = 61
 
@@ -129,6 +161,24 @@ class ZeroMQ(Backend):
             server.close()
             local.close()
         self._place.cleanup()
+
+
+class SteppedSemaphore:
+    """Whoever waits for it drives the bus."""
+
+    def __init__(self, bus: SteppedBus) -> None:
+        self._bus = bus
+        self._count = 0
+
+    def release(self) -> None:
+        self._count += 1
+
+    def acquire(self, blocking: bool = True) -> bool:
+        if blocking:
+            self._bus._world.scheduler.block(lambda: self._count, None, "a semaphore")
+        taken = self._count > 0
+        self._count -= taken
+        return taken
 
 
 class SteppedCall:

@@ -4,6 +4,7 @@
 import pytest
 
 from conformance.backends import BACKENDS, CAPABILITIES
+from support.calling import Gate, offer_usual
 
 
 def pytest_configure(config) -> None:
@@ -53,3 +54,38 @@ def background(backend, bus):
 
     yield start
     assert all(call.ended() for call in calls), "a background call of the test never ended"
+
+
+# Calls
+
+
+@pytest.fixture
+def eventually(backend, bus):
+    return backend.eventually
+
+
+@pytest.fixture
+def event(backend, bus):
+    """An event for methods of servers to wait for."""
+    return backend.event()
+
+
+@pytest.fixture
+def gate(backend, bus):
+    gate = Gate(backend.semaphore(), backend.event())
+    yield gate
+    gate.opened.set()
+
+
+@pytest.fixture
+def server(bus, gate):
+    with bus.server("calc") as server:
+        offer_usual(server, gate)
+        yield server.start()
+        gate.opened.set()
+
+
+@pytest.fixture
+def client(bus, server):
+    with bus.client("calc", timeout=20.0) as client:
+        yield client

@@ -8,6 +8,7 @@ from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import slipring
+from slipring.testing import SteppedBus
 from support import leaks
 
 COUNT = strategies.integers(0, 12)
@@ -18,8 +19,7 @@ class CellsMachine(RuleBasedStateMachine):
 
     @initialize(depth=strategies.integers(1, 6), numpy=strategies.booleans())
     def begin(self, depth: int, numpy: bool) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix=leaks.SESSION_PREFIX, dir=leaks.SHM)
-        self.bus = slipring.Bus("test", root=self.folder.name)
+        self.bus = self.open_bus()
         self.cells = self.bus.cells("c", depth=depth, **({"dtype": "u8"} if numpy else {"size": 8}))
         self.encode = int if numpy else lambda number: number.to_bytes(8, "little")
         self.decode = int if numpy else lambda value: int.from_bytes(value, "little")
@@ -27,6 +27,10 @@ class CellsMachine(RuleBasedStateMachine):
         self.received = self.lost = self.skipped = 0
         self.writer, self.reader = self.cells.writer(), self.cells.reader()
         self.held: list = []
+
+    def open_bus(self):
+        self.folder = tempfile.TemporaryDirectory(prefix=leaks.SESSION_PREFIX, dir=leaks.SHM)
+        return slipring.Bus("test", root=self.folder.name)
 
     def fill(self, view, number: int) -> None:
         view[... if self.cells.dtype else slice(None)] = self.encode(number)
@@ -92,8 +96,18 @@ class CellsMachine(RuleBasedStateMachine):
         if hasattr(self, "bus"):
             self.held = []
             self.bus.close()
+        if hasattr(self, "folder"):
             self.folder.cleanup()
 
 
+class SteppedCellsMachine(CellsMachine):
+    """The same on a bus for tests."""
+
+    def open_bus(self):
+        return SteppedBus(automatic=True)
+
+
 TestCells = CellsMachine.TestCase
-TestCells.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestSteppedCells = SteppedCellsMachine.TestCase
+for _case in (TestCells, TestSteppedCells):
+    _case.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

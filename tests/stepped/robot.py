@@ -33,6 +33,55 @@ def record(bus) -> None:
             sub.commit()
 
 
+def steer(bus) -> None:
+    """Cells: only the newest pose counts."""
+    reader = bus.cells("goal", dtype="i8", depth=2).reader()
+    while reader.wait(1.0):
+        reader.latest()
+        bus.clock.sleep(0.002)
+
+
+def film(bus) -> None:
+    with bus.frames("camera", shape=(2, 3), buffers=3).publisher() as pub:
+        for number in range(10):
+            with pub.frame(meta=number) as array:
+                array[...] = number
+            bus.clock.sleep(0.002)
+
+
+def look(bus) -> None:
+    with bus.frames("camera").subscriber() as sub:
+        while True:
+            with sub.recv(1.0) as frame:
+                if frame is None:
+                    return
+            bus.clock.sleep(0.003)
+
+
+def ask(bus, name: str) -> None:
+    with bus.client("planner") as client:
+        for number in range(5):
+            assert client.call("plan", name, number) == [name, number]
+        assert sum(client.stream("path", 30)) == 435
+
+
+def serve(bus):
+    server = bus.server("planner", workers=2)
+
+    @server.method
+    def plan(name, number):
+        bus.clock.sleep(0.001)
+        return [name, number]
+
+    @server.method
+    async def path(n):
+        for number in range(n):
+            await asyncio.sleep(0.001)
+            yield number
+
+    return server.start()
+
+
 async def watch(bus) -> None:
     async def tap(topic: str) -> None:
         sub = bus.subscriber(topic, types=["even"], lossy=True)
@@ -49,14 +98,23 @@ def run(seed: int) -> list[str]:
             bus.spawn(sense, bus, topic, pace / 1000)
         bus.spawn(fuse, bus, topics)
         bus.spawn(record, bus)
+        for part in (steer, film, look):
+            bus.spawn(part, bus)
+        planner = serve(bus)
+        asking = [bus.spawn(ask, bus, name) for name in ("ann", "bob")]
+        goals = bus.cells("goal", dtype="i8", depth=2).writer()
         ann, bob = bus.join("chat", sender="ann", **SMALL), bus.join("chat", sender="bob")
         for _ in range(20):
             ann.send(b"x", timeout=0.01) if bob.lag < 10 else bob.recv()
+            goals.put(bob.lag)
         bus.run(watch(bus))
         doomed = bus.publisher("imu")
         bus.kill(doomed, at="claimed")
         with contextlib.suppress(Killed):
             doomed.send(b"x")
+        for task in asking:
+            task.result()
+        bus.kill(planner)
         bus.lose("imu", 3)
         bus.publisher("imu").send_many([b"x"] * 5)
         bus.run_until_idle()

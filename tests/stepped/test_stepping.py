@@ -4,7 +4,7 @@
 import pytest
 
 import slipring
-from slipring.testing import NotStepped, SteppedBus
+from slipring.testing import SteppedBus
 
 SMALL = {"capacity": 4096, "slots": 16}
 
@@ -193,9 +193,3 @@ def test_the_trace_tells_what_happened(bus):
         "0.500000000 deliver t 0 to s2",
         "0.500000000 receive t 0 by s2",
     ]
-
-
-@pytest.mark.parametrize("part", ["cells", "frames", "server", "client"])
-def test_what_lives_in_shared_memory_is_refused_by_name(bus, part):
-    with pytest.raises(NotStepped, match="real bus"):
-        getattr(bus, part)("x")

@@ -12,6 +12,7 @@ A test marked ``@pytest.mark.leaks_allowed(reason)`` is not followed by the leak
 support.processes   Process, Processes: the harness, see its head.
 support.child       what runs inside a started process: ``bus``, ``say``, ``hear``.
 support.waiting     eventually(condition), wait_until_asleep(pid, tid), Call: synchronisation without sleeps.
+support.calling     Gate, offer_usual: methods that most tests of calls need.
 support.model       TopicModel, ReaderModel: what the documents promise, in plain Python (properties).
 support.spin        verify(model, place): core/models, searched whole.
 support.leaks       Snapshot: descriptors, mappings, children, threads and files, compared around every test.

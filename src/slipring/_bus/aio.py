@@ -132,11 +132,6 @@ async def until(subscriber: Subscriber, timeout: float | None, take: Callable[[]
             return taken
 
 
-async def receive(subscriber: Subscriber, timeout: float | None) -> Message | None:
-    """The next message, or None on expiry; cancelling loses nothing."""
-    return await until(subscriber, timeout, lambda: subscriber.recv(0))
-
-
 class Messages:
     """`async for message in subscriber`: until it is closed."""
 

@@ -1,29 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bus: a set of topics (topics.py), and the handles made from it."""
+"""Bus: a set of topics (topics.py), and the handles made from it; for cells, frames and calls see patterns.py."""
 
 from __future__ import annotations
 
 import os
 import weakref
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 from slipring.errors import BadArgument
 
-from . import cells, directory, settings, transports
-from .cells import Cells
-from .frames import Frames
+from . import directory, settings, transports
 from .member import Member
+from .patterns import Patterns
 from .publisher import Publisher
 from .subscriber import Subscriber
-from .topics import Topics
-
-if TYPE_CHECKING:
-    from .calls.client import Client
-    from .calls.server import Server
 
 
-class Bus(Topics):
+class Bus(Patterns):
     """A named set of topics on this host.
 
     >>> bus = slipring.Bus("robot")
@@ -40,8 +34,8 @@ class Bus(Topics):
 
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
         super().__init__(name, root=root)
-        self._handles: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._services: weakref.WeakSet[Server | Client] = weakref.WeakSet()
+        self._handles = weakref.WeakSet()
+        self._services = weakref.WeakSet()
 
     def publisher(
         self, topic: str, sender: str = "", *, exist_ok: bool = True, **topic_settings: Any
@@ -147,59 +141,6 @@ class Bus(Topics):
             publisher.close()
             raise
         return self._member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
-
-    def cells(
-        self,
-        name: str,
-        dtype: Any = None,
-        depth: int | None = None,
-        shape: int | Iterable[int] | None = None,
-        *,
-        size: int | None = None,
-        mode: int | None = None,
-        exist_ok: bool = True,
-    ) -> Cells:
-        """The newest `depth` (default 4) values of one writer for one reader: numpy values, or `size` bytes.
-
-        Creates them when missing. What is given must match what exists; what is not takes what is there."""
-        arguments = (dtype, depth, shape, size, mode, exist_ok)
-        cells.create(self.path, self._topic(name), *arguments, lambda: directory.make(self.root, self.path))
-        return Cells(self.path, name, self._handles.add)
-
-    def frames(
-        self,
-        topic: str,
-        shape: Any = None,
-        dtype: Any = None,
-        buffers: SupportsIndex | None = None,
-        streams: Any = None,
-        *,
-        mode: int | None = None,
-        max_readers: int | None = None,
-    ) -> Frames:
-        """Large arrays, in place: `.publisher()`, `.subscriber()`. What is not given takes what is there; a
-        publisher needs shape, and by default dtype="u1" and buffers=4. streams: names, or a dict by name."""
-        given = {"mode": mode, "max_readers": max_readers}
-        arguments = (shape, dtype, buffers, streams, given)
-        return Frames(self, self._topic(topic), lambda: directory.make(self.root, self.path), *arguments)
-
-    # Calls
-
-    def server(self, service: str, **options: Any) -> Server:
-        """A server of methods: `server.method(function)`, then `server.start()`. Options: see `Server`."""
-        from .calls.server import Server
-
-        server = Server(self, service, **options)
-        self._services.add(server)
-        return server
-
-    def client(self, service: str, timeout: float | None = 5.0, **options: Any) -> Client:
-        """A client of a service: `client.call("method", …)`. Options: see `Client`."""
-        from .calls.client import Client
-
-        client = Client(self, service, timeout, **options)
-        self._services.add(client)
-        return client
 
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""

@@ -9,6 +9,7 @@ from typing import Any
 from slipring.errors import TopicExists
 
 from .cells_ends import CellsReader, CellsWriter
+from .cells_store import CellsStore
 from .elements import Elements, describe, from_format
 from .native import _native
 from .settings import file_mode, positive
@@ -17,13 +18,13 @@ from .settings import file_mode, positive
 class Cells:
     """Named cells on a bus. Made by `Bus.cells`."""
 
-    __slots__ = ("_elements", "_path", "_register", "depth", "name")
+    __slots__ = ("_elements", "_register", "_store", "depth", "name")
 
-    def __init__(self, path: str, name: str, register: Callable[[Any], None]) -> None:
-        found = _native.cells_stats(path, name)
+    def __init__(self, store: CellsStore, name: str, register: Callable[[Any], None]) -> None:
+        found = store.stats(name)
         self.name = name
         self.depth: int = found["depth"]
-        self._path = path
+        self._store = store
         self._register = register
         self._elements = from_format(found["format"], found["size"])
 
@@ -43,27 +44,30 @@ class Cells:
 
     def writer(self) -> CellsWriter:
         """The writer; Busy while there is one."""
-        writer = CellsWriter(self._path, self.name, self._elements)
+        writer = CellsWriter(self._store.writer(self.name), self.name, self._elements)
         self._register(writer)
         return writer
 
     def reader(self) -> CellsReader:
         """The reader; Busy while there is one. Goes on where the last one ended."""
-        reader = CellsReader(self._path, self.name, self._elements)
+        reader = CellsReader(self._store.reader(self.name), self.name, self._elements)
         self._register(reader)
         return reader
 
     def stats(self) -> dict[str, Any]:
-        """Counters as they stand in shared memory."""
-        return stats(self._path, self.name)
+        """Counters as they stand."""
+        return with_kind(self.name, self._store.stats(self.name))
 
     def __repr__(self) -> str:
         return f"<Cells {self.name!r} depth={self.depth} of {self._elements}>"
 
 
-def stats(path: str, name: str) -> dict[str, Any]:
-    found = _native.cells_stats(path, name)
+def with_kind(name: str, found: dict[str, Any]) -> dict[str, Any]:
     return {"topic": name, "kind": "cells", **found}
+
+
+def stats(path: str, name: str) -> dict[str, Any]:
+    return with_kind(name, _native.cells_stats(path, name))
 
 
 def _refuse(error: TopicExists, name: str, found: Elements, asked: Elements) -> None:
@@ -80,29 +84,17 @@ def _refuse(error: TopicExists, name: str, found: Elements, asked: Elements) -> 
 
 
 def create(
-    path: str,
-    name: str,
-    dtype: Any,
-    depth: Any,
-    shape: Any,
-    size: Any,
-    mode: Any,
-    exist_ok: bool,
-    make_bus: Callable[[], None],
+    store: CellsStore, name: str, dtype: Any, depth: Any, shape: Any, size: Any, mode: Any, exist_ok: bool
 ) -> None:
     """Create what the arguments describe, or check that what exists is just that."""
     asked = describe(dtype, shape, size)
     wanted = 0 if depth is None else min(positive("depth", depth), 2**32 - 1)
     bits = 0 if mode is None else file_mode(mode)
-    if asked is not None:
-        make_bus()
     try:
-        _native.cells_create(
-            path, name, asked.size if asked else 0, wanted, bits, asked.format if asked else "", exist_ok
-        )
+        store.create(name, asked.size if asked else 0, wanted, bits, asked.format if asked else "", exist_ok)
     except TopicExists as error:
         if error.argument == "dtype" and asked is not None:
-            found = _native.cells_stats(path, name)
+            found = store.stats(name)
             _refuse(error, name, from_format(found["format"], found["size"]), asked)
         raise
 

@@ -7,11 +7,11 @@ from threading import RLock
 from types import TracebackType
 from typing import Any
 
+from .cells_store import ReaderEnd, WriterEnd
 from .closing import Closing
 from .elements import Elements
 from .elements_bytes import BytesElements, BytesSlot
 from .elements_numpy import NumpySlot
-from .native import _native
 
 
 class CellsWriter(Closing):
@@ -19,10 +19,10 @@ class CellsWriter(Closing):
 
     __slots__ = ("__weakref__", "_elements", "_end", "_lock", "_memory", "name")
 
-    def __init__(self, path: str, name: str, elements: Elements) -> None:
+    def __init__(self, end: WriterEnd, name: str, elements: Elements) -> None:
         self.name = name
         self._elements = elements
-        self._end = _native.CellsWriter(path, name)
+        self._end = end
         self._lock = RLock()  # threads take turns from begin to commit
         self._memory: Any = None  # of bytes cells: not needed
         if not isinstance(elements, BytesElements):
@@ -59,9 +59,9 @@ class Slot:
 
     __slots__ = ("_elements", "_end", "_lock", "_region", "_slot", "seq")
 
-    def __init__(self, end: _native.CellsWriter, elements: Elements, lock: Any) -> None:
+    def __init__(self, end: WriterEnd, elements: Elements, lock: Any) -> None:
         self._end, self._elements, self._lock = end, elements, lock
-        self._region: _native.Region | None = None
+        self._region: Any = None
         self._slot: BytesSlot | NumpySlot | None = None
         self.seq: int | None = None  # once put
 
@@ -96,10 +96,10 @@ class CellsReader(Closing):
 
     __slots__ = ("__weakref__", "_elements", "_end", "_last", "_lock", "_memory", "_stride", "name")
 
-    def __init__(self, path: str, name: str, elements: Elements) -> None:
+    def __init__(self, end: ReaderEnd, name: str, elements: Elements) -> None:
         self.name = name
         self._elements = elements
-        self._end = _native.CellsReader(path, name)
+        self._end = end
         self._stride = self._end.shape()[1]
         self._lock = RLock()  # from taking cells to having read them
         self._memory: Any = elements.over(self._end.region(), self._stride)

@@ -27,7 +27,7 @@ def _dead_entries(path: str, kind: Kind, name: str) -> int:
 
 
 def _examine_whole(path: str, kind: Kind, name: str, repair: bool) -> list[Finding]:
-    if kind is TOPIC and leftovers.is_leftover(path, name):
+    if kind is TOPIC and leftovers.is_leftover(lambda topic: TOPIC.stats(path, topic), name):
         if repair:
             kind.remove(path, name)
         action = "removed" if repair else "removed by the next client or server, or with repair"

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from .native import _native
-
-Region = _native.Region
+if TYPE_CHECKING:
+    from typing_extensions import Buffer as Region  # the memory of cells
 
 
 class BytesElements:

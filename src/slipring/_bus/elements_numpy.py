@@ -7,14 +7,14 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import BadArgument
 
 from . import dtypes
-from .native import _native
 
-Region = _native.Region
+if TYPE_CHECKING:
+    from typing_extensions import Buffer as Region  # the memory of cells
 
 
 def import_numpy() -> Any:

@@ -11,8 +11,8 @@ from slipring.errors import BadArgument, TopicNotFound
 
 from . import dtypes
 from .closing import Closing
+from .frame_store import FrameWriter
 from .frame_streams import NEEDS
-from .native import _native
 from .publisher import Publisher
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ class Filling:
         "start_ns",
     )
 
-    def __init__(
-        self, writer: _native.FrameWriter, place: _Place, meta: Any, start_ns: int, end_ns: int
-    ) -> None:
+    def __init__(self, writer: FrameWriter, place: _Place, meta: Any, start_ns: int, end_ns: int) -> None:
         self._writer = writer
         self._place = place
         self._region: Any = None
@@ -112,7 +110,7 @@ class _Place:
 class FramePublisher(Closing):
     """Sends frames. Made by `Frames.publisher`; one at a time."""
 
-    def __init__(self, publisher: Publisher, writer: _native.FrameWriter) -> None:
+    def __init__(self, publisher: Publisher, writer: FrameWriter) -> None:
         self._publisher = publisher
         self._writer = writer
         self._places = {

@@ -121,6 +121,11 @@ def look(path: str, topic: str) -> list[dict[str, Any]]:
         *_, streams, held = _native.frames_look(path, topic)
     except TopicNotFound:
         return []
+    return describe(streams, held)
+
+
+def describe(streams: Iterable[Stream], held: Iterable[int]) -> list[dict[str, Any]]:
+    """One row for each stream."""
     return [
         {
             "stream": name,
@@ -128,10 +133,9 @@ def look(path: str, topic: str) -> list[dict[str, Any]]:
             "dtype": dtype,
             "buffers": buffers,
             "held": busy,
-            "frame_bytes": size,
+            "frame_bytes": item * math.prod(shape),
         }
         for (name, shape, dtype, item, buffers), busy in zip(streams, held, strict=True)
-        if (size := item * math.prod(shape))
     ]
 
 

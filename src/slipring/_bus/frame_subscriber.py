@@ -11,8 +11,8 @@ from slipring.errors import Closed, Corrupt
 from . import dtypes
 from .closing import Closing
 from .frame_publisher import META_JSON, META_NONE
+from .frame_store import FrameReader
 from .frame_streams import NEEDS
-from .native import _native
 from .subscriber import Subscriber
 
 if TYPE_CHECKING:
@@ -77,10 +77,8 @@ class Receiving:
         self._frame = None
 
     async def __aenter__(self) -> Frame | None:
-        from . import aio  # asyncio is slow to import, and most programs do without
-
         reader = self._subscriber._reader
-        taken = await aio.until(self._subscriber.subscriber, self._timeout, lambda: reader.recv(0))
+        taken = await self._subscriber.subscriber._until(self._timeout, lambda: reader.recv(0))
         self._frame = None if taken is None else Frame(taken)
         return self._frame
 
@@ -91,7 +89,7 @@ class Receiving:
 class FrameSubscriber(Closing):
     """Receives frames. Made by `Frames.subscriber`; usable before the topic exists."""
 
-    def __init__(self, subscriber: Subscriber, reader: _native.FrameReader, stream: str | None) -> None:
+    def __init__(self, subscriber: Subscriber, reader: FrameReader, stream: str | None) -> None:
         self.subscriber = subscriber
         self._reader = reader
         self.stream = stream

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from .account import Account
 from .arrow_capsules import ArrowBatch
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Message = _native.Message
+T = TypeVar("T")
 
 
 class Subscriber(Account, _native.Subscriber):
@@ -32,9 +34,13 @@ class Subscriber(Account, _native.Subscriber):
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
         """`recv` for asyncio: the same subscriber, without blocking the loop."""
+        return await self._until(timeout, lambda: self.recv(0))
+
+    async def _until(self, timeout: float | None, take: Callable[[], T | None]) -> T | None:
+        """What `take` finds here, or None on expiry; cancelling loses nothing."""
         from . import aio  # asyncio is slow to import, and most programs do without
 
-        return await aio.receive(self, timeout)
+        return await aio.until(self, timeout, take)
 
     def _waited(self) -> Self:
         return self

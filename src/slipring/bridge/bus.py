@@ -6,14 +6,14 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable
-from typing import Any, SupportsIndex, cast
+from typing import Any, NoReturn, SupportsIndex, cast
 
 from slipring._bus import settings
 from slipring._bus.bus import Bus
 from slipring._bus.directory import default_root
 from slipring._bus.publisher import Publisher
 from slipring._bus.subscriber import Subscriber
-from slipring.errors import Closed
+from slipring.errors import BadArgument, Closed
 
 from . import address as addresses
 from .link import Link
@@ -97,6 +97,14 @@ class RemoteBus(Bus):
         """What is passed on into a topic."""
         found: list[dict[str, Any]] = self._link.request("origins", topic=self._topic(topic))
         return found
+
+    # What is of one host
+
+    def _of_one_host(self, *args: Any, **kwargs: Any) -> NoReturn:
+        text = f"cells, frames and calls are of one host, and {self!r} is on another"
+        raise BadArgument(text, argument="bus")
+
+    cells = frames = server = client = _of_one_host
 
     # Handles
 

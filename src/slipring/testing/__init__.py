@@ -5,19 +5,21 @@ SteppedBus       a bus with the API of `slipring.Bus` in one process: virtual ti
 Delivery         what a step did
 Task             what `bus.spawn` returns
 VirtualClock     `bus.clock`
-Deadlock, WrongThread, NotStepped, Killed    what only a stepped bus can tell
+Deadlock, WrongThread, Killed    what only a stepped bus can tell
 slipring.testing.fixtures        `stepped_bus` and `bus` for pytest
 
 The files, from the bottom up: ring (which messages are kept), reader (a subscriber's place and account),
 cursors, topic (who takes part), world (deliveries, time, trace), scheduler and tasks (who goes on next),
-handle, publisher, attachment and subscriber, loan, view, member, aio, faults, driven (what a test does), bus.
+handle, publisher, attachment and subscriber, loan, view, member; cells, cells_ends, cells_store; announcement,
+frame_pool, frame_writer, frame_source, frame_reader, frame_store; calls_crew, calls_inbox, calls_ground; aio,
+inventory (what is on the bus), faults, driven (what a test does), bus.
 """
 
 from __future__ import annotations
 
 from .bus import SteppedBus
 from .clock import VirtualClock
-from .errors import Deadlock, Killed, NotStepped, WrongThread
+from .errors import Deadlock, Killed, WrongThread
 from .tasks import Task
 from .world import Delivery
 
@@ -25,7 +27,6 @@ __all__ = [
     "Deadlock",
     "Delivery",
     "Killed",
-    "NotStepped",
     "SteppedBus",
     "Task",
     "VirtualClock",

@@ -12,16 +12,14 @@ import asyncio
 import selectors
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slipring._bus.settings import timeout_s
 
 if TYPE_CHECKING:
-    from slipring._bus.subscriber import Message
-
-    from .subscriber import SteppedSubscriber
     from .world import World
 
+Found = TypeVar("Found")
 Ready = Callable[[], object]
 
 
@@ -79,24 +77,26 @@ def _resolve(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def receive(subscriber: SteppedSubscriber, world: World, timeout: float | None) -> Message | None:
-    """The next message, or None on expiry by the loop's clock; cancelling loses nothing."""
+async def until(
+    world: World, ready: Ready, timeout: float | None, take: Callable[[], Found | None]
+) -> Found | None:
+    """What `take` finds, tried again when ready(); None on expiry by the loop's clock. Cancelling loses nothing."""
     seconds = timeout_s(timeout)
-    message = subscriber.recv(0)
-    if message is not None or seconds == 0:
-        return message
+    found = take()
+    if found is not None or seconds == 0:
+        return found
     loop = asyncio.get_running_loop()
     deadline = None if seconds is None else loop.time() + seconds
     if world.sleepers is None:
         world.sleepers = Sleepers(world)
-    while message is None:
+    while found is None:
         left = None if deadline is None else deadline - loop.time()
         try:
-            await asyncio.wait_for(world.sleepers.until(subscriber._ready), left)
+            await asyncio.wait_for(world.sleepers.until(ready), left)
         except TimeoutError:
-            return subscriber.recv(0)
-        message = subscriber.recv(0)
-    return message
+            return take()
+        found = take()
+    return found
 
 
 class _Selector(selectors.DefaultSelector):

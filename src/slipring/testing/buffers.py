@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -77,8 +78,8 @@ def count_number(n: SupportsIndex) -> int:
     return number
 
 
-class Region(bytearray):
-    """Memory lent out as memoryviews. `ended` is called when the last of them, and the lender, are gone."""
+class _Lent:
+    """Memory lent out. `ended` is called when the last view or array of it, and the lender, are gone."""
 
     ended: Callable[[], None] | None = None
 
@@ -86,17 +87,28 @@ class Region(bytearray):
         if self.ended is not None:
             self.ended()
 
-    def in_use(self) -> bool:
-        """Whether a memoryview or an array made from it lives: then it cannot be resized."""
-        try:
-            self.append(0)
-        except BufferError:
-            return True
-        self.pop()
-        return False
+
+class ReadOnly(_Lent, bytes):
+    """To be looked at."""
+
+
+class Region(_Lent, bytearray):
+    """To be filled."""
+
+    def in_use(self, references: int) -> bool:
+        """Whether a memoryview or an array made from it lives, beside the references that the caller knows of:
+        numpy's arrays may refer to memory without a lock on its size.
+        """
+        return sys.getrefcount(self) > references + 2  # ours, and the question's
 
 
 def lend(content: bytes | int, ended: Callable[[], None]) -> Region:
     region = Region(content)
     region.ended = ended
     return region
+
+
+def show(content: bytes | bytearray, ended: Callable[[], None]) -> ReadOnly:
+    shown = ReadOnly(content)
+    shown.ended = ended
+    return shown

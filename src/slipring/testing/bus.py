@@ -4,33 +4,32 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from slipring._bus.bus import Bus
-from slipring.errors import Closed, TopicExists
 
+from .cells_store import SteppedStore
 from .clock import START_NS
-from .cursors import check_name as check_cursor
 from .driven import Driven
-from .errors import NotStepped
-from .geometry import Geometry
-from .handle import Handle
+from .frame_store import SteppedFrames
+from .handle import Handle, InOrder
+from .inventory import Inventory
 from .member import SteppedMember
 from .publisher import SteppedPublisher
 from .reader import Wish
 from .subscriber import SteppedSubscriber
-from .tables import tables
-from .topic import Topic
 from .world import World
 
 if TYPE_CHECKING:
     from slipring._bus.publisher import Publisher
     from slipring._bus.subscriber import Subscriber
 
+    from .calls_ground import SteppedGround
+
 Result = TypeVar("Result")
 
 
-class SteppedBus(Driven, Bus):
+class SteppedBus(Driven, Inventory, Bus):
     """A bus like `slipring.Bus`, for tests: one process, virtual time, and the same order on every run.
 
     Messages are in flight until they are delivered: by `step`, one at a time; by `run_until_idle`, all; or by
@@ -61,6 +60,8 @@ class SteppedBus(Driven, Bus):
         self._owner = owner
         self._closed = False
         self._made: weakref.WeakSet[Handle] = weakref.WeakSet()
+        self._handles = InOrder()  # what was made over them
+        self._services = InOrder()
 
     def process(self) -> SteppedBus:
         """The same bus as another process would open it: its handles can be closed or killed together."""
@@ -68,47 +69,18 @@ class SteppedBus(Driven, Bus):
         other._open(self.name, self._world, owner=False)
         return other
 
-    # What Bus does with files
+    # What Bus does with files: see also inventory.py
 
-    def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
-        world, found = self._world, self._world.topics.get(topic)
-        if found is None:
-            geometry = Geometry.choose(given)
-            world.topics[topic] = Topic(topic, geometry, world.generation(), world.clock.time_ns())
-            world.note(f"create {topic}")
-            world.changed()
-        elif not exist_ok:
-            text = f"topic '{topic}' exists: use exist_ok=True or another name"
-            raise TopicExists(text, argument="topic")
-        else:
-            found.geometry.match(given, topic)
+    def _cells_store(self) -> SteppedStore:
+        return SteppedStore(self._world, self._made.add)
 
-    def _remove(self, topic: str) -> None:
-        self._world.topic(topic).gone = True
-        del self._world.topics[topic]
-        self._world.note(f"remove {topic}")
-        self._world.changed()
+    def _frame_store(self) -> SteppedFrames:
+        return SteppedFrames(self)
 
-    def _names(self) -> list[str]:
-        return list(self._world.topics)
+    def _ground(self) -> SteppedGround:
+        from .calls_ground import SteppedGround
 
-    def contents(self) -> dict[str, str]:
-        """Everything on the bus by name, with its kind: all are topics."""
-        return dict.fromkeys(self.topics(), "topic")
-
-    def stats(self, topic: str) -> dict[str, Any]:
-        """Counters and tables of a topic, in the words of a real bus."""
-        found = self._world.topic(self._topic(topic))
-        return {"topic": topic, **tables(found, self.clock.time_ns())}
-
-    def _in_shared_memory(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotStepped("cells, frames and calls live in shared memory: test them on a real bus")
-
-    cells = frames = server = client = _in_shared_memory
-
-    def _drop_cursor(self, topic: str, name: str) -> None:
-        check_cursor(name)
-        self._world.topic(topic).cursors.drop(name)
+        return SteppedGround(self)
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
         self._make(topic, given, True)
@@ -121,26 +93,15 @@ class SteppedBus(Driven, Bus):
         self._made.add(subscriber)
         return cast("Subscriber", subscriber)
 
-    def doctor(self, repair: bool = False) -> list[dict[str, str]]:
-        """What killed handles left in the tables; with repair, cleared."""
-        if self._closed:
-            raise Closed("this bus is closed")
-        findings = []
-        for topic in self._world.topics.values():
-            dead = topic.dead()
-            if dead:
-                action = "cleared" if repair else "cleared by the next attach, or with repair"
-                problem = f"{dead} table {'entry' if dead == 1 else 'entries'} of dead processes"
-                findings.append({"topic": topic.name, "problem": problem, "action": action})
-            if repair:
-                topic.sweep(self._world.clock.time_ns())
-        return findings
-
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed, and so do spawned functions."""
+        for service in list(self._services):
+            service.close()
         self._closed = True
         for handle in self._mortals():
             handle.close()
+        for made_over in list(self._handles):
+            made_over.close()
         if self._owner:
             self._world.scheduler.finish()
 

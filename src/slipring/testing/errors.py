@@ -16,10 +16,6 @@ class WrongThread(SlipringError):
     """The bus was used by a thread that it does not drive: start it with `bus.spawn`."""
 
 
-class NotStepped(SlipringError):
-    """A part of the bus that lives in shared memory: test it on a real bus, with the fixture `bus`."""
-
-
 class Killed(BaseException):
     """A handle was used after `bus.kill`. Not an Exception: the killed run no error handling either."""
 
@@ -28,5 +24,5 @@ class Stopped(BaseException):
     """Ends a spawned function that still waits when its bus is closed."""
 
 
-for _class in (Deadlock, WrongThread, NotStepped, Killed):
+for _class in (Deadlock, WrongThread, Killed):
     _class.__module__ = "slipring.testing"

@@ -4,8 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from slipring._bus.calls.client import Client
+from slipring._bus.calls.server import Server
+from slipring._bus.cells_ends import CellsReader, CellsWriter
+from slipring._bus.frame_publisher import FramePublisher
+from slipring._bus.frame_subscriber import FrameSubscriber
 from slipring._bus.settings import positive
 from slipring.errors import BadArgument
 
@@ -13,10 +18,24 @@ from .handle import KILLED, OPEN, Handle
 from .subscriber import SteppedSubscriber
 
 if TYPE_CHECKING:
+    from .cells import Place
     from .reader import Reader
     from .world import World
 
-POINTS = {"publisher": ("claimed", "committed"), "subscriber": ("received", "held")}
+POINTS = {
+    "publisher": ("claimed", "committed"),
+    "subscriber": ("received", "held"),
+    "writer": ("filled", "put"),
+    "reader": ("taken",),
+}
+
+
+MADE_OVER = {
+    CellsWriter: "_end",
+    CellsReader: "_end",
+    FramePublisher: "_publisher",
+    FrameSubscriber: "subscriber",
+}
 
 
 class Mortal(Protocol):
@@ -25,7 +44,31 @@ class Mortal(Protocol):
     def _mortals(self) -> Iterable[Handle]: ...
 
 
-def _readers(world: World, target: str | SteppedSubscriber) -> list[Reader]:
+def _handles(mortal: Any) -> Iterable[Handle]:
+    """Those that die with it."""
+    if isinstance(mortal, Server):
+        desk: Any = mortal._desk
+        return [
+            mortal._seat._publisher,
+            desk._requests,
+            *(one._publisher for one in desk.clients.by_id.values()),
+        ]
+    if isinstance(mortal, Client):
+        ends: Any = mortal._connection
+        return [end for end in (ends._requests, ends._replies) if end is not None]
+    handles: Iterable[Handle] = getattr(mortal, MADE_OVER.get(type(mortal), ""), mortal)._mortals()
+    return handles
+
+
+def _readers(world: World, target: Any) -> list[Reader] | list[Place]:
+    if isinstance(target, str) and target in world.cells:
+        return world.cells[target].readers
+    if isinstance(target, CellsReader):
+        return [
+            place
+            for place in world.cells[target.name].readers
+            if place is getattr(target._end, "_place", None)
+        ]
     if isinstance(target, str):
         return [reader for reader in world.topic(target).readers if reader.alive and not reader.reliable]
     subscriber = getattr(target, "subscriber", target)  # a member's
@@ -41,20 +84,20 @@ def _readers(world: World, target: str | SteppedSubscriber) -> list[Reader]:
     return [reader]
 
 
-def lose(world: World, target: str | SteppedSubscriber, n: int) -> None:
+def lose(world: World, target: Any, n: int) -> None:
     """The next n deliveries to these lossy subscribers do not arrive."""
     for reader in _readers(world, target):
         reader.losing += positive("n", n)
 
 
-def lap(world: World, target: str | SteppedSubscriber, keep: int) -> int:
+def lap(world: World, target: Any, keep: int) -> int:
     """These lossy subscribers lose all they have not read but the newest `keep`."""
     if keep < 0:
         raise BadArgument(f"keep={keep} must be at least 0", argument="keep")
     lost = 0
     for reader in _readers(world, target):
         count = reader.lap(keep)
-        world.note(f"lap s{reader.number} by {count}")
+        world.note(f"lap {reader.label} by {count}")
         lost += count
     world.changed()
     return lost
@@ -62,7 +105,7 @@ def lap(world: World, target: str | SteppedSubscriber, keep: int) -> int:
 
 def kill(world: World, mortals: Iterable[Mortal], at: str | None) -> None:
     """Now, or when one of them comes to a named point."""
-    for handle in [handle for mortal in mortals for handle in mortal._mortals()]:
+    for handle in [handle for mortal in mortals for handle in _handles(mortal)]:
         if at is None:
             if handle._life is OPEN:
                 handle._end(KILLED)

@@ -16,13 +16,22 @@ _MOST = {
 }
 _DELIVERIES = ("lossy", "reliable")
 _WRITERS = ("many", "one")
+_CONTENTS = ("messages", "frames")
 
 
 def _power_of_two(value: int, least: int) -> int:
     return max(least, 1 << (value - 1).bit_length())
 
 
+def check_mode(mode: int) -> None:
+    """0: not given."""
+    if mode and mode & 0o600 != 0o600:
+        text = f"mode={mode:#o} leaves the owner without reading and writing"
+        raise BadArgument(text, argument="mode")
+
+
 def _check_limits(given: dict[str, int]) -> None:
+    check_mode(given.get("mode", 0))
     for name, most in _MOST.items():
         if given.get(name, 0) > most:
             text = f"{name}={given[name]} is out of range: at most {most}"
@@ -39,6 +48,7 @@ class Geometry:
     max_readers: int
     max_writers: int
     max_cursors: int
+    content: str
 
     @classmethod
     def choose(cls, given: dict[str, int]) -> Geometry:
@@ -56,11 +66,19 @@ class Geometry:
             max_readers=given.get("max_readers", 64),
             max_writers=1 if writers == "one" else given.get("max_writers", 64),
             max_cursors=given.get("max_cursors", 16),
+            content=_CONTENTS[given.get("content", 0)],
         )
 
     def match(self, given: dict[str, int], topic: str) -> None:
         """Refuse what differs from what is there."""
         _check_limits(given)
+        content = _CONTENTS[given.get("content", 0)]
+        if content != self.content:
+            instead = "bus.frames()" if self.content == "frames" else "bus.publisher()"
+            text = (
+                f"topic '{topic}' carries {self.content}, asked for {content}: use {instead}, or another name"
+            )
+            raise TopicExists(text, argument="topic", found=self.content, asked=content)
         asked = Geometry.choose({**self._as_given(), **given})
         for name in ("delivery", "writers", "capacity", "slots", "max_writers", "max_readers", "max_cursors"):
             found, wanted = getattr(self, name), getattr(asked, name)

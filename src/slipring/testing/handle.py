@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from slipring.errors import Closed
 
@@ -13,6 +15,19 @@ if TYPE_CHECKING:
     from .world import World
 
 UNBORN, OPEN, CLOSED, KILLED = "unborn", "open", "closed", "killed"
+
+
+class InOrder:
+    """What was made and still lives, in the order it was made: a set would have another on every run."""
+
+    def __init__(self) -> None:
+        self._made: list[ref[Any]] = []
+
+    def add(self, made: Any, /) -> None:
+        self._made = [*(one for one in self._made if one() is not None), ref(made)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([found for one in self._made if (found := one()) is not None])
 
 
 class Handle:

@@ -65,7 +65,7 @@ class SteppedLoan:
             return
         if publisher.closed:
             raise Closed("this publisher is closed")
-        if region.in_use():
+        if region.in_use(references=1):
             text = (
                 "nothing was sent: slices or arrays of the loan are still in use and could change the message"
             )

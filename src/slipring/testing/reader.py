@@ -49,6 +49,7 @@ class Wish:
 class Reader:
     def __init__(self, number: int, ring: Ring, wish: Wish, *, index: int | None, reliable: bool) -> None:
         self.number = number
+        self.label = f"s{number}"
         self.ring = ring
         self.wish = wish
         self.index = index  # in the table of readers

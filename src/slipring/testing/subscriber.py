@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
 from slipring._bus.settings import timeout_s
 from slipring._bus.subscriber import Message
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 Check = Callable[[Reader], None]
+Found = TypeVar("Found")
 
 
 class SteppedSubscriber(Attachment):
@@ -89,9 +90,13 @@ class SteppedSubscriber(Attachment):
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
         """`recv` for asyncio."""
-        from .aio import receive
+        return await self._until(timeout, lambda: self.recv(0))
 
-        return await receive(self, self._world, timeout)
+    async def _until(self, timeout: float | None, take: Callable[[], Found | None]) -> Found | None:
+        """What `take` finds here, or None on expiry."""
+        from .aio import until
+
+        return await until(self._world, self._ready, timeout, take)
 
     def __iter__(self) -> Iterator[Message]:
         return self

@@ -56,6 +56,7 @@ def _cursor(name: str, cursor: Cursor, tail: int, now_ns: int) -> Row:
 def tables(topic: Topic, now_ns: int) -> Row:
     ring, geometry = topic.ring, topic.geometry
     return {
+        "content": geometry.content,
         "delivery": geometry.delivery,
         "writers": geometry.writers,
         "capacity": geometry.capacity,

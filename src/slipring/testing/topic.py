@@ -12,6 +12,7 @@ from slipring._bus.settings import START_SEQ
 from slipring.errors import BadArgument, Busy, TooManyReaders, TooManyWriters, TopicGone
 
 from .cursors import Cursors
+from .frame_pool import Pool
 from .geometry import Geometry
 from .reader import Reader, Wish
 from .ring import Ring
@@ -34,6 +35,7 @@ class Topic:
         self.generation = generation
         self.created_ns = now_ns
         self.gone = False
+        self.pool: Pool | None = None  # the buffers of a frames topic
         self.ring = Ring(geometry.capacity, geometry.slots)
         self.writers: list[Writer] = []
         self.readers: list[Reader] = []
@@ -42,6 +44,10 @@ class Topic:
     @property
     def reliable(self) -> bool:
         return self.geometry.delivery == "reliable"
+
+    @property
+    def is_frames(self) -> bool:
+        return self.geometry.content == "frames"
 
     def check(self) -> None:
         if self.gone:

@@ -12,7 +12,7 @@ from slipring._bus.settings import timeout_s
 from slipring._bus.subscriber import Message
 from slipring.errors import Busy, TooManyReaders
 
-from .buffers import lend
+from .buffers import show
 
 if TYPE_CHECKING:
     from .reader import Reader
@@ -45,11 +45,8 @@ class SteppedView:
             reader.held += type(reader.held)()  # drops what is not held any longer
 
         entry = reader.accept()
-        region = lend(entry.body, ended)
+        body = memoryview(show(entry.body, ended))
         subscriber._note_received(seq)
-        whole = memoryview(region)
-        body = whole.toreadonly()
-        whole.release()
         self._message = Message(body, entry.sender, entry.type, seq, entry.time_ns, subscriber.topic)
         subscriber._pass_point("held")
         return self._message

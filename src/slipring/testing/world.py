@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from slipring.errors import SlipringError, TopicNotFound
+from slipring.errors import SlipringError, TopicExists, TopicNotFound
 
 from .clock import VirtualClock
 from .scheduler import Scheduler
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from .aio import Sleepers
     from .attachment import Attachment
+    from .cells import Place, SteppedCells
     from .reader import Reader
 
 Item = TypeVar("Item")
@@ -44,6 +45,7 @@ class World:
         self.clock = VirtualClock(start_ns, self._sleep)
         self.scheduler = Scheduler(self)
         self.topics: dict[str, Topic] = {}
+        self.cells: dict[str, SteppedCells] = {}
         self.trace: list[str] = []
         self.sleepers: Sleepers | None = None  # made when asyncio is used
         self.early: weakref.WeakValueDictionary[int, Attachment] = weakref.WeakValueDictionary()
@@ -74,14 +76,25 @@ class World:
             raise TopicNotFound(f"there is no topic '{name}' on this bus", argument="topic")
         return topic
 
+    def check_kind(self, name: str, asked: str) -> None:
+        """A name belongs to one kind of thing."""
+        other, taken = ("cells", name in self.cells) if asked == "topic" else ("topic", name in self.topics)
+        if taken:
+            text = f"the name '{name}' belongs to {other} on this bus, asked for {asked}: use another name"
+            raise TopicExists(text, argument="topic", found=other, asked=asked)
+
+    def things(self) -> list[Topic | SteppedCells]:
+        """Topics and cells, in a fixed order."""
+        return [*self.topics.values(), *self.cells.values()]
+
     # Deliveries
 
-    def pending(self) -> list[tuple[Topic, Reader, int]]:
+    def pending(self) -> list[tuple[Topic | SteppedCells, Reader | Place, int]]:
         """The next delivery of each subscriber that has one, in a fixed order."""
         self._attach_the_early()
         return [
             (topic, reader, seq)
-            for topic in self.topics.values()
+            for topic in self.things()
             for reader in topic.readers
             if reader.alive and (seq := reader.next_delivery()) is not None
         ]
@@ -99,14 +112,14 @@ class World:
         pending = self.pending()
         return self._deliver(*self.choose(pending)) if pending else None
 
-    def _deliver(self, topic: Topic, reader: Reader, seq: int) -> Delivery:
+    def _deliver(self, topic: Topic | SteppedCells, reader: Reader | Place, seq: int) -> Delivery:
         arrives = reader.deliver(seq)
-        self.note(f"{'deliver' if arrives else 'lose'} {topic.name} {seq} to s{reader.number}")
+        self.note(f"{'deliver' if arrives else 'lose'} {topic.name} {seq} to {reader.label}")
         self.changed()
         return Delivery(topic.name, reader.number, seq, not arrives)
 
-    def settled(self, topic: Topic) -> None:
-        """A claim was committed or abandoned: an automatic bus delivers at once."""
+    def settled(self, topic: Topic | SteppedCells) -> None:
+        """A claim was committed or abandoned, or an element put: an automatic bus delivers at once."""
         for reader in topic.readers if self.automatic else ():
             while reader.alive and (seq := reader.next_delivery()) is not None:
                 self._deliver(topic, reader, seq)

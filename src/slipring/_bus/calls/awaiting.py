@@ -9,8 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from slipring.errors import Timeout
-
 from .pending import Pending
 
 _FIRST_SLICE_S = 0.001
@@ -45,7 +43,7 @@ class Awaiting:
                 await asyncio.wait_for(call.future, left)
         except TimeoutError:
             if not call.ready:
-                raise Timeout(f"'{call.method}' was not answered in time", argument="timeout") from None
+                raise call.late() from None
         finally:
             call.future = None
             self._count(-1)

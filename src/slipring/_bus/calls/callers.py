@@ -8,11 +8,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slipring.errors import Full, SlipringError, TooLarge
 
-from ..native import _native
 from . import encoding, names
 
 if TYPE_CHECKING:
@@ -52,9 +51,10 @@ class Caller:
     def __init__(self, bus: Bus, service: str, client: str) -> None:
         topic = names.reply_topic(service, client)
         self.client = client
+        self.clock: Final = bus.clock
         self._publisher = bus.publisher(topic, must_exist=True)
         try:
-            capacity = _native.topic_stats(bus.path, topic)["capacity"]
+            capacity = bus._tables(topic)["capacity"]
         except SlipringError:
             self._publisher.close()
             raise
@@ -132,6 +132,10 @@ class Caller:
                     return False
                 self._kept_bytes -= self._kept.popleft().size
         return True
+
+    @property
+    def first_kept(self) -> Answer | None:
+        return self._kept[0] if self._kept else None
 
     @property
     def kept(self) -> int:

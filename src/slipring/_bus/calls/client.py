@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from slipring.errors import BadArgument, Corrupt, Full, PeerGone
 from .. import settings
 from ..closing import Closing
 from . import codecs, encoding, names
-from .connection import SMALLEST_REPLY, Connection, deadline_ns, deadline_of
+from .connection import SMALLEST_REPLY, Connection, deadline_ns
 from .context import current_job
 from .decoding import LONGEST_METHOD
 from .messages import Call
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from .inbox import Inbox
 
 MAX_TRAIL = 16
-_LOOK_EVERY_S = 0.002
 
 
 class Client(Closing):
@@ -60,7 +58,7 @@ class Client(Closing):
 
     def call(self, method: str, /, *args: Any, **kwargs: Any) -> Any:
         """The method's answer. RemoteError if it raised, Timeout, PeerGone when there is no server."""
-        deadline = deadline_of(self._timeout)
+        deadline = self._connection.deadline_of(self._timeout)
         call, inbox = self._begin(method, args, kwargs, deadline, 0)
         try:
             inbox.wait(call, deadline)
@@ -70,7 +68,7 @@ class Client(Closing):
 
     async def acall(self, method: str, /, *args: Any, **kwargs: Any) -> Any:
         """`call` for asyncio; cancelling the task cancels the call."""
-        deadline = deadline_of(self._timeout)
+        deadline = self._connection.deadline_of(self._timeout)
         call, inbox = self._begin(method, args, kwargs, deadline, 0)
         try:
             await inbox.tasks.wait(call, deadline)
@@ -82,12 +80,16 @@ class Client(Closing):
 
     def stream(self, method: str, /, *args: Any, **kwargs: Any) -> Stream:
         """The parts of an answer as they come: `for part in client.stream(…)`. Each has the time-out."""
-        call, inbox = self._begin(method, args, kwargs, deadline_of(self._timeout), self._window)
+        call, inbox = self._begin(
+            method, args, kwargs, self._connection.deadline_of(self._timeout), self._window
+        )
         return Stream(self, call, inbox)
 
     def astream(self, method: str, /, *args: Any, **kwargs: Any) -> AsyncStream:
         """`stream` for asyncio: `async for part in client.astream(…)`."""
-        call, inbox = self._begin(method, args, kwargs, deadline_of(self._timeout), self._window)
+        call, inbox = self._begin(
+            method, args, kwargs, self._connection.deadline_of(self._timeout), self._window
+        )
         return AsyncStream(self, call, inbox)
 
     # Inside
@@ -106,12 +108,9 @@ class Client(Closing):
         connection = self._connection
         hello, inbox = connection.ready()
         call = Pending(next(connection.numbers), hello.instance, method, self._max_answer, window)
-        body = encoding.call(
-            call.req_id,
-            Call(
-                hello.instance, deadline_ns(deadline), self._max_answer, window, method, arguments, _trail()
-            ),
-        )
+        until_ns = deadline_ns(deadline)
+        request = Call(hello.instance, until_ns, self._max_answer, window, method, arguments, _trail())
+        body = encoding.call(call.req_id, request)
         inbox.add(call)
         try:
             connection.send(body, deadline, hello.instance)
@@ -150,16 +149,17 @@ class Client(Closing):
 
     def wait_for_server(self, timeout: float | None = None) -> bool:
         """Wait until the service has a server; False on expiry."""
-        seconds = settings.timeout_s(timeout)
-        deadline = deadline_of(seconds)
+        seconds, ground = settings.timeout_s(timeout), self._connection.ground
+        deadline = self._connection.deadline_of(seconds)
         while True:
             try:
                 self._connection.ready()
                 return True
             except PeerGone:
-                if deadline is not None and time.monotonic() >= deadline:
+                left = None if deadline is None else deadline - ground.clock.monotonic()
+                if left is not None and left <= 0:
                     return False
-            time.sleep(_LOOK_EVERY_S)
+            ground.await_server(self.service, left)
 
     @property
     def timeout(self) -> float | None:

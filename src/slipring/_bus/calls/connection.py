@@ -9,9 +9,7 @@ import contextlib
 import itertools
 import math
 import os
-import stat
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 from slipring.errors import (
@@ -26,7 +24,6 @@ from slipring.errors import (
 )
 
 from . import leftovers, names
-from .inbox import Inbox
 from .messages import Hello
 from .seat import View
 
@@ -34,8 +31,8 @@ if TYPE_CHECKING:
     from ..bus import Bus
     from ..publisher import Publisher
     from ..subscriber import Subscriber
+    from .inbox import Inbox
 
-_ROOM_SLICE_S = 0.02
 SMALLEST_REPLY = 64 << 10
 
 
@@ -45,7 +42,8 @@ class Connection:
         self._settings = reply_settings
         self._lock = threading.Lock()
         self._pid = os.getpid()
-        self._view = View(bus, service)
+        self.ground = bus._ground()
+        self._view = View(bus, self.ground, service)
         self._requests: Publisher | None = None
         self._replies: Subscriber | None = None
         self._reply_topic = ""
@@ -91,23 +89,20 @@ class Connection:
             assert self._requests is not None and self._replies is not None
             self._requests._subscribers()
             dead = self.inbox is None or self.inbox.dead
-            return dead or self._replies.closed or not os.path.exists(self._file(self._reply_topic))
+            return dead or self._replies.closed or not self.ground.exists(self._reply_topic)
         except SlipringError:
             return True
-
-    def _file(self, topic: str) -> str:
-        return os.path.join(self._bus.path, f"{topic}.ring")
 
     def _attach(self) -> None:
         """The order matters: see leftovers.py."""
         self._detach()
-        leftovers.remove_all(self._bus.path, self._service)
-        self.client_id = names.new_client_id()
+        leftovers.remove_all(self._bus, self._service)
+        self.client_id = self.ground.random(8).hex()
         calls = names.calls_topic(self._service)
         try:
             self._requests = self._bus.publisher(calls, self.client_id, must_exist=True)
-            mode = stat.S_IMODE(os.stat(self._file(calls)).st_mode)
-        except (TopicNotFound, TopicGone, FileNotFoundError):
+            mode = self._bus._tables(calls)["mode"]
+        except (TopicNotFound, TopicGone):
             self._detach()
             raise PeerGone(f"service '{self._service}' has no living server", argument="service") from None
         topic = self._reply_topic = names.reply_topic(self._service, self.client_id)
@@ -124,7 +119,7 @@ class Connection:
         except BaseException:
             self._detach()
             raise
-        self.inbox = Inbox(self._replies, self.lives, self.send_if_room)
+        self.inbox = self.ground.inbox(self._replies, self._requests, self.lives, self.send_if_room)
 
     def _detach(self) -> None:
         replies, requests, inbox = self._replies, self._requests, self.inbox
@@ -145,10 +140,11 @@ class Connection:
         requests = self._requests
         if requests is None:
             raise Closed("this client is closed") if self.closed else PeerGone("the server is gone")
+        slice_s = self.ground.slice_s
         while True:
-            left = _ROOM_SLICE_S if deadline is None else deadline - time.monotonic()
+            left = slice_s if deadline is None else deadline - self.ground.clock.monotonic()
             try:
-                requests.send(body, "", 0 if left <= 0 else min(left, _ROOM_SLICE_S))
+                requests.send(body, "", 0 if left <= 0 else min(left, slice_s))
                 return
             except Full:
                 if not self.lives(instance):
@@ -183,12 +179,12 @@ class Connection:
             return  # a forked child: these are its parent's topics
         with self._lock:
             self.closed = True
-            self._detach()
-            self._view.close()
+            with self.ground.last_words():
+                self._detach()
+                self._view.close()
 
-
-def deadline_of(seconds: float | None) -> float | None:
-    return None if seconds is None else time.monotonic() + seconds
+    def deadline_of(self, seconds: float | None) -> float | None:
+        return None if seconds is None else self.ground.clock.monotonic() + seconds
 
 
 def deadline_ns(deadline: float | None) -> int:

@@ -6,27 +6,24 @@ these is counted and dropped. Also looks after the clients: what was kept for th
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Closed, SlipringError
 
-from ..native import _native
-from . import decoding, encoding, leftovers, names
+from . import decoding, encoding
 from .callers import MAX_STREAMS, Caller
+from .clients import Clients
 from .job import Job
 from .messages import Call, Cancel, Credit, Error, Reason
 from .unsent import Unsent
 
 if TYPE_CHECKING:
-    from ..bus import Bus
     from ..subscriber import Message, Subscriber
+    from .ground import Ground
 
 _COUNTERS = ("calls", "errors", "expired", "cancelled", "refused", "malformed", "failures")
-SPIN_US = 50.0
 MAX_TRAIL = 16
-_LOOK_EVERY_S = 1.0  # whether clients live
 _PAUSE_S = 0.002  # before a topic that failed is opened anew
 _TURNS = 64  # messages between two looks around, when there is always one
 
@@ -34,35 +31,31 @@ _TURNS = 64  # messages between two looks around, when there is always one
 class Desk:
     def __init__(
         self,
-        bus: Bus,
-        service: str,
+        ground: Ground,
+        clients: Clients,
         instance: int,
         open_requests: Callable[[], Subscriber],
         check_seat: Callable[[], None],
     ) -> None:
-        self._bus, self._service, self._instance = bus, service, instance
+        self._ground, self.clients, self._instance = ground, clients, instance
         self._open, self._check_seat = open_requests, check_seat
         self._requests = open_requests()
         self.counters = dict.fromkeys(_COUNTERS, 0)
-        self._bell = _native.Bell()
-        self.unsent = Unsent(self._bell.ring)
-        self._looked = time.monotonic()
+        self._bell = ground.bell()
+        self.ring = self._bell.ring
+        self.unsent = Unsent(self.ring, ground.retries_s)
+        self._looked = ground.clock.monotonic()
         self._turns = 0
-        self.callers: dict[str, Caller] = {}
         self.admit: Callable[[Job], bool] = lambda job: False  # True: run it now
         self.resume: Callable[[Job], None] = lambda job: None
         self.has_work: Callable[[], bool] = lambda: False
         self.lost: Callable[[SlipringError], None] = lambda error: None  # there is nothing to serve any more
 
-    def ring(self) -> None:
-        self._bell.ring()
-
     def pressed(self) -> bool:
         """Whether more requests wait."""
-        try:
+        with contextlib.suppress(SlipringError):
             return self._requests._ready()
-        except SlipringError:
-            return False
+        return False
 
     # For the leader
 
@@ -87,7 +80,7 @@ class Desk:
         self.counters["failures"] += 1
         if not self._has_seat():
             return
-        time.sleep(_PAUSE_S)
+        self._ground.clock.sleep(_PAUSE_S)
         with contextlib.suppress(SlipringError):
             requests = self._open()
             self._requests.close()
@@ -105,20 +98,28 @@ class Desk:
         rings = self._bell.rings()
         if self.has_work():
             return None
-        timeout = self.unsent.patience if self.unsent else _LOOK_EVERY_S
-        _native.wait((self._requests,), self._bell, rings, timeout, SPIN_US)
+        timeout = self.unsent.patience if self.unsent else self._ground.look_every_s
+        self._ground.await_requests(self._requests, self._bell, rings, timeout, self._has_changed)
         return self._requests.recv(0)
 
+    def _has_changed(self) -> bool:
+        """Whether looking around would find something."""
+        try:
+            self._check_seat()
+        except SlipringError:
+            return True
+        return not self.clients.all_live() or self.unsent.can_go_on(self._ground.has_room)
+
     def _look_around(self) -> None:
-        now = time.monotonic()
-        if self.unsent and self.unsent.due(now):
-            for job in self.unsent.retry(now, sum(caller.sent for caller in self.callers.values())):
+        now = self._ground.clock.monotonic()
+        if self.unsent and self.unsent.due(now) and self.unsent.can_go_on(self._ground.has_room):
+            for job in self.unsent.retry(now, sum(caller.sent for caller in self.clients.by_id.values())):
                 self.resume(job)
-        if now - self._looked > _LOOK_EVERY_S and self._has_seat():
-            self.look_after_callers()
+        if now - self._looked >= self._ground.look_every_s and self._has_seat():
+            self._look_after_clients()
 
     def accept(self, message: Message) -> Job | None:
-        caller = self.callers.get(message.sender) or self._meet(message.sender)
+        caller = self.clients.by_id.get(message.sender) or self.clients.meet(message.sender)
         if caller is None:
             self.counters["malformed"] += 1
             return None
@@ -171,61 +172,29 @@ class Desk:
         if job.streaming is not None and job.streaming.grant(0):
             self.resume(job)  # it rested; now it ends
 
-    # Clients
-
-    def _meet(self, client: str) -> Caller | None:
-        if not names.CLIENT_ID.fullmatch(client):
-            return None
-        try:
-            caller = Caller(self._bus, self._service, client)
-        except SlipringError:
-            return None  # it has no reply topic, or not for us
-        if not caller.lives():
-            caller.close()
-            leftovers.remove_all(self._bus.path, self._service)
-            return None
-        self.callers[client] = caller
-        return caller
-
-    def look_after_callers(self) -> None:
-        self._looked = time.monotonic()
-        dead = [caller for caller in self.callers.values() if not caller.lives()]
-        for caller in dead:
-            caller.gone = True
-            del self.callers[caller.client]
-            for job in list(caller.open.values()):
-                self.cancel(job)
-            caller.close()
-        if dead:
-            leftovers.remove_all(self._bus.path, self._service)
+    def _look_after_clients(self) -> None:
+        self._looked = self._ground.clock.monotonic()
+        dead = self.clients.take_dead()
+        for job in [job for caller in dead for job in caller.open.values()]:
+            self.cancel(job)
+        self.clients.bury(dead)
 
     def refuse_all(self, most: int) -> None:
         """What has no answer, and what is still in the ring."""
-        for caller in list(self.callers.values()):
+        for caller in list(self.clients.by_id.values()):
             for job in list(caller.open.values()):
                 self.refuse(job, Reason.GONE)
                 job.cancel()
-        try:
+        with contextlib.suppress(SlipringError):
             for _ in range(most):
                 message = self._requests.recv(0)
                 if message is None:
                     return
                 self.accept(message)
-        except SlipringError:
-            pass
 
     def stats(self) -> dict[str, Any]:
-        callers = list(self.callers.values())
-        return {
-            **self.counters,
-            "clients": len(callers),
-            "open": sum(len(caller.open) for caller in callers),
-            "kept": sum(caller.kept for caller in callers),
-            "dropped": sum(caller.dropped for caller in callers),
-        }
+        return {**self.counters, **self.clients.stats()}
 
     def close(self) -> None:
-        for caller in list(self.callers.values()):
-            caller.close()
-        self.callers.clear()
+        self.clients.close()
         self._requests.close()

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from slipring.errors import Closed, PeerGone, SlipringError, Timeout
+from slipring.errors import Closed, PeerGone, SlipringError
 
 from ..subscriber import Subscriber
 from . import decoding, encoding
@@ -70,7 +70,7 @@ class Inbox:
             while not call.ready:
                 left = slice_s if deadline is None else deadline - time.monotonic()
                 if left <= 0:
-                    raise Timeout(f"'{call.method}' was not answered in time", argument="timeout")
+                    raise call.late()
                 if not self._read(slice_s if left > slice_s else left):
                     slice_s = min(2 * slice_s, _LAST_SLICE_S)
         finally:
@@ -89,7 +89,7 @@ class Inbox:
                     continue
                 left = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
                 if not call.waiter.acquire(timeout=left) and not call.ready:
-                    raise Timeout(f"'{call.method}' was not answered in time", argument="timeout")
+                    raise call.late()
         finally:
             self._followers.pop(call.req_id, None)
             call.waiter = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from typing import TYPE_CHECKING, Final
 
 from .messages import Call
@@ -50,7 +49,7 @@ class Job:
 
     @property
     def expired(self) -> bool:
-        return 0 < self.deadline_ns <= time.monotonic_ns() and not self.window
+        return self.late and not self.window
 
     @property
     def hopeless(self) -> bool:
@@ -60,12 +59,12 @@ class Job:
     @property
     def late(self) -> bool:
         """Whether it is too late to begin."""
-        return 0 < self.deadline_ns <= time.monotonic_ns()
+        return 0 < self.deadline_ns <= self.caller.clock.monotonic_ns()
 
     @property
     def remaining(self) -> float | None:
         """Seconds that the caller still waits; None: for ever."""
-        return max(0.0, self.deadline_ns / 1e9 - time.monotonic()) if self.deadline_ns else None
+        return max(0.0, self.deadline_ns / 1e9 - self.caller.clock.monotonic()) if self.deadline_ns else None
 
     @property
     def client(self) -> str:

@@ -8,58 +8,57 @@ up after.
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import SlipringError, TopicGone, TopicNotFound
 
-from ..native import _native
 from . import names
 
+if TYPE_CHECKING:
+    from ..bus import Bus
 
-def _living_writers(path: str, service: str) -> set[str]:
+    Tables = Callable[[str], dict[str, Any]]  # of a topic
+
+
+def _living_writers(tables: Tables, service: str) -> set[str]:
     try:
-        stats = _native.topic_stats(path, names.calls_topic(service))
+        stats = tables(names.calls_topic(service))
     except (TopicNotFound, TopicGone):
         return set()
     return {writer["sender"] for writer in stats["publishers"] if writer["alive"]}
 
 
-def _has_reader(path: str, topic: str) -> bool:
-    return any(reader["alive"] for reader in _native.topic_stats(path, topic)["readers"])
+def _has_reader(tables: Tables, topic: str) -> bool:
+    return any(reader["alive"] for reader in tables(topic)["readers"])
 
 
-def is_leftover(path: str, topic: str) -> bool:
+def is_leftover(tables: Tables, topic: str) -> bool:
     """Whether this is the reply topic of a dead client."""
     match = names.REPLY_TOPIC.fullmatch(topic)
     if match is None:
         return False
-    return match[2] not in _living_writers(path, match[1]) and not _has_reader(path, topic)
+    return match[2] not in _living_writers(tables, match[1]) and not _has_reader(tables, topic)
 
 
-def remove_all(path: str, service: str) -> int:
+def remove_all(bus: Bus, service: str) -> int:
     """Remove the leftovers of one service; tells how many. Never fails for what it finds."""
     try:
-        files = os.listdir(path)
-    except OSError:
-        return 0
-    topics = [file.removesuffix(".ring") for file in files if file.endswith(".ring")]
-    mine = [
-        topic for topic in topics if (found := names.REPLY_TOPIC.fullmatch(topic)) and found[1] == service
-    ]
-    if not mine:
-        return 0
-    try:
-        living = _living_writers(path, service)
+        topics = bus._names()
+        mine = [
+            topic for topic in topics if (found := names.REPLY_TOPIC.fullmatch(topic)) and found[1] == service
+        ]
+        living = _living_writers(bus._tables, service) if mine else set()
     except SlipringError:
         return 0  # not ours to judge
-    return sum(_remove(path, topic) for topic in mine if topic[-16:] not in living)
+    return sum(_remove(bus, topic) for topic in mine if topic[-16:] not in living)
 
 
-def _remove(path: str, topic: str) -> bool:
+def _remove(bus: Bus, topic: str) -> bool:
     try:
-        if _has_reader(path, topic):
+        if _has_reader(bus._tables, topic):
             return False
-        _native.topic_remove(path, topic)
+        bus._remove(topic)
         return True
     except SlipringError:
         return False  # gone already, or somebody else's

@@ -12,18 +12,18 @@ from typing import Any
 from . import encoding
 from .codecs import Codec
 from .context import CURRENT
+from .ground import Ground, Started
 from .handling import Method, Refused, answer, invoke, refuse
 from .job import Job
 from .streaming import Rest, Streaming, describe
 
-_ROOM_EVERY_S = 0.002
-
 
 class Looping:
-    def __init__(self, codec: Codec, keep: Callable[[Job], None]) -> None:
-        self._codec, self._keep = codec, keep
+    def __init__(self, ground: Ground, codec: Codec, keep: Callable[[Job], None]) -> None:
+        self._ground, self._codec, self._keep = ground, codec, keep
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: Started | None = None  # of a loop of our own
+        self._ident = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self.running = 0
@@ -34,14 +34,14 @@ class Looping:
     def submit(self, job: Job, method: Method) -> None:
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._run, name="slipring-methods", daemon=True)
-                self._thread.start()
+                self._loop = self._ground.new_loop()
+                self._thread = self._ground.start(self._run, "slipring-methods")
             self.running += 1
         self._loop.call_soon_threadsafe(self._begin, job, method)
 
     def _run(self) -> None:
         assert self._loop is not None
+        self._ident = threading.get_ident()
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
@@ -87,7 +87,7 @@ class Looping:
                     await streaming.credited.wait()
                     streaming.credited.clear()
                 elif rest is Rest.ROOM:
-                    await asyncio.sleep(_ROOM_EVERY_S)
+                    await self._ground.room(job.caller, streaming.next or b"")
                 else:
                     await self._load(streaming, job, values)
         finally:
@@ -113,7 +113,7 @@ class Looping:
         except RuntimeError:
             return  # closed meanwhile
         thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+        if thread is not None and self._ident != threading.get_ident():
             thread.join(1.0)
 
     def _stop(self) -> None:

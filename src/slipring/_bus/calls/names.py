@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from slipring.errors import BadArgument
@@ -32,7 +31,3 @@ def calls_topic(service: str) -> str:
 
 def reply_topic(service: str, client: str) -> str:
     return f"{service}.reply.{client}"
-
-
-def new_client_id() -> str:
-    return os.urandom(8).hex()

@@ -15,6 +15,7 @@ from slipring.errors import (
     PeerGone,
     RemoteError,
     SlipringError,
+    Timeout,
     TooLarge,
     UnknownMethod,
 )
@@ -132,6 +133,9 @@ class Pending:
             self.error = error
             self._chunks.clear()
             self.ended = True
+
+    def late(self) -> Timeout:
+        return Timeout(f"'{self.method}' was not answered in time", argument="timeout")
 
     def wake(self) -> None:
         """Let whoever waits look again."""

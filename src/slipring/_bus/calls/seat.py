@@ -8,47 +8,45 @@ entry. A client believes a Hello only while the entry still has that incarnation
 from __future__ import annotations
 
 import contextlib
-import os
-import time
 from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Busy, PeerGone, SlipringError, TopicExists, TopicGone, TopicNotFound
 
-from ..native import _native
 from . import decoding, encoding, names
 from .messages import Hello
 
 if TYPE_CHECKING:
     from ..bus import Bus
     from ..publisher import Publisher
+    from .ground import Ground, Looker
 
 VERSION = 1
 _SETTINGS: dict[str, Any] = {"capacity": 4096, "slots": 16, "delivery": "lossy", "writers": "one"}
-_BUSY_S = 0.1  # a client that asks by trying the lock has it for a moment
 _LOOK_EVERY_S = 0.005
 
 
 class Seat:
     """The server's side: taken when made, Busy while another server lives."""
 
-    def __init__(self, bus: Bus, service: str, mode: int | None) -> None:
-        self._bus, self._service = bus, service
-        self.instance = int.from_bytes(os.urandom(8), "little") or 1
+    def __init__(self, bus: Bus, ground: Ground, service: str, mode: int | None) -> None:
+        self._bus, self._ground, self._service = bus, ground, service
+        self.instance = int.from_bytes(ground.random(8), "little") or 1
         self._publisher = self._take(mode)
 
     def _take(self, mode: int | None) -> Publisher:
         topic = names.seat_topic(self._service)
-        deadline = time.monotonic() + _BUSY_S
+        clock = self._ground.clock
+        deadline = clock.monotonic() + self._ground.busy_s
         while True:
             try:
                 return self._bus.publisher(topic, mode=mode, **_SETTINGS)
             except Busy:
-                if time.monotonic() > deadline:
+                if clock.monotonic() >= deadline:
                     hint = "close it, or choose another service name"
                     raise Busy(
                         f"service '{self._service}' has a living server: {hint}", argument="service"
                     ) from None
-                time.sleep(_LOOK_EVERY_S)
+                clock.sleep(_LOOK_EVERY_S)
             except TopicExists as error:
                 hint = f"remove it: slipring rm {topic}"
                 raise TopicExists(
@@ -69,7 +67,7 @@ class Seat:
             ) from None
 
     def announce(self, codec: str) -> None:
-        looker = _native.Looker(self._bus.path, names.seat_topic(self._service))
+        looker = self._ground.looker(names.seat_topic(self._service))
         try:
             incarnation = looker.owner(0)
         finally:
@@ -86,9 +84,9 @@ class Seat:
 class View:
     """The client's side: which server lives."""
 
-    def __init__(self, bus: Bus, service: str) -> None:
-        self._bus, self._service = bus, service
-        self._looker: _native.Looker | None = None
+    def __init__(self, bus: Bus, ground: Ground, service: str) -> None:
+        self._bus, self._ground, self._service = bus, ground, service
+        self._looker: Looker | None = None
         self.hello: Hello | None = None
 
     def lives(self) -> bool:
@@ -105,7 +103,7 @@ class View:
         """The living server's Hello; PeerGone when there is none."""
         self.close()
         try:
-            self._looker = _native.Looker(self._bus.path, names.seat_topic(self._service))
+            self._looker = self._ground.looker(names.seat_topic(self._service))
             incarnation = self._looker.owner(0)
             hello = self._newest_hello()
         except (TopicNotFound, TopicGone):

@@ -13,6 +13,7 @@ from slipring.errors import BadArgument, Closed, SlipringError, TopicExists
 from .. import settings
 from ..closing import Closing
 from . import codecs, leftovers, names
+from .clients import Clients
 from .decoding import LONGEST_METHOD
 from .desk import Desk
 from .handling import Method
@@ -47,9 +48,10 @@ class Server(Closing):
         self._bus = bus
         self._codec = codecs.find(codec)
         limits = Limits(*map(settings.positive, Limits._fields, (workers, backlog, tasks)))
+        self._ground = ground = bus._ground()
         self._lock = threading.Lock()
-        self._ended = threading.Event()  # no more calls are taken
-        self._left = threading.Event()  # nothing is left behind
+        self._ended = ground.event()  # no more calls are taken
+        self._left = ground.event()  # nothing is left behind
         self._started = self._closing = False
         self._error: SlipringError | None = None
         topic = {
@@ -57,24 +59,35 @@ class Server(Closing):
             "writers": "many", "max_writers": settings.positive("max_clients", max_clients),
             "max_readers": 16, "max_cursors": 1, **({} if mode is None else {"mode": mode}),
         }  # fmt: skip
-        self._seat = Seat(bus, service, mode)
+        self._seat = Seat(bus, ground, service, mode)
         try:
-            leftovers.remove_all(bus.path, service)
-            self._desk = Desk(bus, service, self._seat.instance, lambda: self._open(topic), self._seat.check)
+            leftovers.remove_all(bus, service)
+            seat, clients = self._seat, Clients(bus, service)
+            self._desk = Desk(ground, clients, seat.instance, lambda: self._open(topic), seat.check)
         except BaseException:
             self._seat.leave()
             raise
-        self._work = Work(service, self._desk, self._codec, limits)
+        self._work = Work(ground, service, self._desk, self._codec, limits)
         self._desk.lost = self._fail
 
     def _open(self, topic: dict[str, Any]) -> Subscriber:
         name = names.calls_topic(self.service)
         try:
-            self._bus.create(name, **topic)
+            return self._open_before_making(name, topic)
         except TopicExists:
             self._bus.remove(name, missing_ok=True)  # of a server with other settings, which is gone
+            return self._open_before_making(name, topic)
+
+    def _open_before_making(self, name: str, topic: dict[str, Any]) -> Subscriber:
+        """The reader first: a client may send as soon as the topic exists."""
+        requests = self._bus.subscriber(name, start="new")
+        try:
             self._bus.create(name, **topic)
-        return self._bus.subscriber(name, start="new")
+            requests._ready()  # attaches it
+        except BaseException:
+            requests.close()
+            raise
+        return requests
 
     # Methods
 
@@ -130,8 +143,7 @@ class Server(Closing):
         self._work.looping().use(asyncio.get_running_loop())
         try:
             self.start()
-            while not self._ended.is_set():
-                await asyncio.sleep(0.02)
+            await self._ground.until_set(self._ended)
         finally:
             self.close()
         if self._error is not None:
@@ -141,7 +153,7 @@ class Server(Closing):
         """In a thread of the crew, which cannot wait for itself."""
         self._error = error
         self._work.crew.closing = True
-        threading.Thread(target=self.close, name=f"slipring-{self.service}-end").start()
+        self._ground.start(self.close, f"slipring-{self.service}-end", daemon=False)
 
     def close(self, grace: float = 0.0) -> None:
         """Stop. Methods that run have `grace` seconds to end; whoever still waits then gets PeerGone."""
@@ -153,8 +165,9 @@ class Server(Closing):
             self._left.wait()  # another thread closes it
             return
         try:
-            self._work.crew.stop(seconds)
-            self._leave()
+            with self._ground.last_words():
+                self._work.crew.stop(seconds)
+                self._leave()
         finally:
             self._left.set()
 

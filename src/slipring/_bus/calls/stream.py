@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from ..closing import Closing
-from .connection import deadline_of
 
 if TYPE_CHECKING:
     from .client import Client
@@ -19,7 +18,7 @@ class _Parts:
         self._client, self._call, self._inbox = client, call, inbox
 
     def _deadline(self) -> float | None:
-        return deadline_of(self._client._timeout)
+        return self._client._connection.deadline_of(self._client._timeout)
 
     def _take(self) -> Any:
         """The next value that is there; StopIteration at the end."""

@@ -40,6 +40,11 @@ class Streaming:
         self.credit = job.window
         self.resting = False  # for credit: whoever gives some lets it run
 
+    @property
+    def next(self) -> bytes | None:
+        """What is to be sent next."""
+        return self._next
+
     def grant(self, messages: int) -> bool:
         """More credit; True if the stream rested for it and is to be run."""
         with self._job.lock:

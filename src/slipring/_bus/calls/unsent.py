@@ -9,19 +9,17 @@ from collections.abc import Callable
 from .callers import Caller
 from .job import Job
 
-_FIRST_RETRY_S = 0.002
-_LAST_RETRY_S = 0.05
-
 
 class Unsent:
-    def __init__(self, ring: Callable[[], None]) -> None:
+    def __init__(self, ring: Callable[[], None], retries_s: tuple[float, float]) -> None:
         self._ring = ring  # whoever waits has less patience from now on
         self._lock = threading.Lock()
         self._callers: set[Caller] = set()  # with answers
         self._streams: list[Job] = []  # that rest
         self._tried = 0.0
         self._sent = 0
-        self.patience = _FIRST_RETRY_S
+        self._retries_s = retries_s  # the first, and while nothing moves
+        self.patience = retries_s[0]
 
     def __bool__(self) -> bool:
         return bool(self._callers or self._streams)
@@ -42,13 +40,24 @@ class Unsent:
         if first:
             self._ring()
 
+    def can_go_on(self, has_room: Callable[[Caller, bytes], bool]) -> bool:
+        """Whether trying again would send something, or find that nobody waits for it any more."""
+        with self._lock:
+            kept = [caller.first_kept for caller in self._callers]
+            streams = [(job, job.streaming.next) for job in self._streams if job.streaming]
+        if None in kept:
+            return True  # it is sent already
+        first = [(answer.job, answer.next) for answer in kept if answer]
+        return any(job.cancelled or has_room(job.caller, next or b"") for job, next in [*first, *streams])
+
     def due(self, now: float) -> bool:
         return now - self._tried >= self.patience
 
     def retry(self, now: float, sent: int) -> list[Job]:
         """Send what can be sent; the streams that are to be run. `sent` grows when anything moves."""
         moved, self._sent, self._tried = sent != self._sent, sent, now
-        self.patience = _FIRST_RETRY_S if moved else min(2 * self.patience, _LAST_RETRY_S)
+        first, last = self._retries_s
+        self.patience = first if moved else min(2 * self.patience, last)
         with self._lock:
             callers, streams = list(self._callers), self._streams
             self._streams = []

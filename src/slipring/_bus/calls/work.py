@@ -6,7 +6,6 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .crew import Crew
 from .desk import Desk
 from .handling import Method, Refused, answer, invoke, refuse
 from .job import Job
@@ -15,6 +14,7 @@ from .streaming import Rest, Streaming
 
 if TYPE_CHECKING:
     from .codecs import Codec
+    from .ground import Ground
     from .looping import Looping
 
 _RING = 4096  # requests that may still be unread at the end
@@ -27,12 +27,12 @@ class Limits(NamedTuple):
 
 
 class Work:
-    def __init__(self, service: str, desk: Desk, codec: Codec, limits: Limits) -> None:
-        self._desk, self._codec, self._limits = desk, codec, limits
+    def __init__(self, ground: Ground, service: str, desk: Desk, codec: Codec, limits: Limits) -> None:
+        self._ground, self._desk, self._codec, self._limits = ground, desk, codec, limits
         self._looping: Looping | None = None
         self.methods: dict[str, Method] = {}
         self.keeper: object = None  # a started server lives as long as its threads
-        self.crew = Crew(service, limits.workers, desk.receive, self._run, desk.pressed, desk.ring)
+        self.crew = ground.crew(service, limits.workers, desk.receive, self._run, desk.pressed, desk.ring)
         desk.admit, desk.resume = self._admit, self.crew.put
         desk.has_work = lambda: self.crew.has_work
 
@@ -41,7 +41,7 @@ class Work:
         if self._looping is None:
             from .looping import Looping
 
-            self._looping = Looping(self._codec, lambda job: self._desk.unsent.keep(job.caller))
+            self._looping = Looping(self._ground, self._codec, lambda job: self._desk.unsent.keep(job.caller))
         return self._looping
 
     def stats(self) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers in parts: in order, bounded on both sides, ended by either."""
 
-import asyncio
-import threading
-
 import pytest
 
 import slipring
-from support.waiting import eventually
+
+pytestmark = pytest.mark.needs("calls")
 
 
 def test_parts_arrive_in_order(client):
@@ -34,13 +32,13 @@ def test_parts_larger_than_a_message_arrive_whole(bus, server):
         assert [len(part) for part in parts] == [300_000] * 20
 
 
-def test_tasks_iterate_streams(client):
+def test_tasks_iterate_streams(client, run):
     async def main():
         plain = [part async for part in client.astream("count", 200)]
         other = [part async for part in client.astream("acount", 200)]
         return plain == other == list(range(200))
 
-    assert asyncio.run(main())
+    assert run(main())
 
 
 def test_an_error_ends_a_stream_after_the_parts_before_it(bus, server, client):
@@ -58,7 +56,7 @@ def test_an_error_ends_a_stream_after_the_parts_before_it(bus, server, client):
     assert list(stream) == []
 
 
-def test_a_slow_reader_stops_the_method_and_nobody_else(bus, server, client):
+def test_a_slow_reader_stops_the_method_and_nobody_else(bus, server, client, eventually):
     made = []
 
     @server.method
@@ -83,7 +81,7 @@ def test_streams_of_one_client_that_are_not_read_do_not_hold_up_its_calls(bus, s
     assert [len(list(stream)) for stream in streams] == [1000] * 20
 
 
-def test_too_many_streams_are_refused_with_full(bus, server, client):
+def test_too_many_streams_are_refused_with_full(bus, server, client, eventually):
     streams = [client.stream("count", 1000) for _ in range(64)]
     with pytest.raises(slipring.Full, match="64 streams"):
         next(client.stream("count", 1))
@@ -94,8 +92,7 @@ def test_too_many_streams_are_refused_with_full(bus, server, client):
 
 
 @pytest.mark.parametrize("how", ["close", "del", "with", "break"])
-def test_a_stream_that_is_left_ends_the_generator(bus, server, client, how):
-    ended = threading.Event()
+def test_a_stream_that_is_left_ends_the_generator(bus, server, client, how, eventually, event):
 
     @server.method
     def endless():
@@ -103,7 +100,7 @@ def test_a_stream_that_is_left_ends_the_generator(bus, server, client, how):
             while True:
                 yield 1
         finally:
-            ended.set()
+            event.set()
 
     stream = client.stream("endless")
     next(stream)
@@ -118,7 +115,7 @@ def test_a_stream_that_is_left_ends_the_generator(bus, server, client, how):
         del stream
     else:
         del stream
-    assert ended.wait(60)
+    assert event.wait(60)
     eventually(lambda: server.stats()["open"] == 0, "the call ending")
 
 
@@ -140,20 +137,19 @@ def test_a_stream_is_told_of_the_end_of_its_server(bus):
                 pass
 
 
-def test_a_stream_that_pauses_too_long_times_out(bus, server, client):
-    opened = threading.Event()
+def test_a_stream_that_pauses_too_long_times_out(bus, server, client, event):
 
     @server.method
     def pauses():
         yield 1
-        opened.wait(60)
+        event.wait(60)
         yield 2
 
     stream = client.within(0.05).stream("pauses")
     assert next(stream) == 1
     with pytest.raises(slipring.Timeout):
         next(stream)
-    opened.set()
+    event.set()
     assert client.call("add", 1) == 1
 
 

@@ -7,7 +7,8 @@ import gc
 import pytest
 
 import slipring
-from support.waiting import eventually
+
+pytestmark = pytest.mark.needs("calls")
 
 
 def test_a_call_returns_what_the_method_returned(client):
@@ -283,7 +284,7 @@ def test_a_closed_client_and_a_closed_server_say_so(bus):
     server.close()
 
 
-def test_a_forgotten_client_leaves_nothing_behind(bus, server):
+def test_a_forgotten_client_leaves_nothing_behind(bus, server, eventually):
     client = bus.client("calc")
     assert client.call("add", 1) == 1
     del client
@@ -319,14 +320,14 @@ def test_a_client_with_another_time_out_outlives_the_one_it_was_made_from(bus, s
     hasty.close()
 
 
-def test_a_started_server_that_nobody_holds_serves_until_its_bus_closes(bus_root):
-    bus = slipring.Bus("test", root=str(bus_root))
+def test_a_started_server_that_nobody_holds_serves_until_its_bus_closes(backend):
+    bus = backend.open()
     bus.server("calc").start()
     gc.collect()
     with bus.client("calc") as client, pytest.raises(slipring.UnknownMethod):
         client.call("nothing")
     bus.close()
-    assert slipring.Bus("test", root=str(bus_root)).topics() == []
+    assert backend.open().topics() == []
 
 
 def test_a_publisher_that_must_find_its_topic_does_not_make_it(bus):
@@ -336,19 +337,3 @@ def test_a_publisher_that_must_find_its_topic_does_not_make_it(bus):
     bus.create("there")
     with bus.publisher("there", must_exist=True) as publisher:
         assert publisher.send(b"x") == 0
-
-
-def test_a_looker_tells_one_owner_of_an_entry_from_the_next(bus):
-    bus.create("t", writers="one")
-    looker = slipring._native.Looker(bus.path, "t")
-    owners = [looker.owner(0)]
-    for _ in range(3):
-        with bus.publisher("t"):
-            owners.append(looker.owner(0))
-        assert looker.owner(0) == 0
-    assert owners[0] == 0 and len(set(owners)) == 4
-    with pytest.raises(slipring.BadArgument):
-        looker.owner(1)
-    looker.close()
-    with pytest.raises(slipring.Closed):
-        looker.owner(0)

@@ -2,12 +2,13 @@
 """Promise 21: the newest n, in order, each once; the reader owns what it holds; one writer, one reader."""
 
 import gc
-import threading
 
 import numpy as np
 import pytest
 
 import slipring
+
+pytestmark = pytest.mark.needs("cells")
 
 DEPTHS = [1, 2, 3, 4, 7, 64]
 
@@ -269,22 +270,20 @@ def test_a_wait_ends_with_a_put_its_time_or_the_closing(ends, background):
         waiting.result()
 
 
-def test_threads_take_turns_at_one_end(bus):
+def test_threads_take_turns_at_one_end(bus, background):
     cells = bus.cells("c", dtype="i8", depth=4, shape=32)
     writer, reader = cells.writer(), cells.reader()
-    done = threading.Event()
 
     def write(thread: int) -> None:
         for number in range(3000):
             writer.put(np.full(32, thread * 10_000 + number))
 
-    threads = [threading.Thread(target=write, args=(n,)) for n in range(3)]
+    threads = [background(write, n) for n in range(3)]
     last = dict.fromkeys(range(3), -1)
-    for thread in threads:
-        thread.start()
-    while not done.is_set():
-        if not any(thread.is_alive() for thread in threads):
-            done.set()
+    ended = False
+    while not ended:
+        ended = all(thread.done for thread in threads)  # then one more look
+        reader.wait(0.01)
         for array in reader.snapshot():
             assert len(set(array.tolist())) == 1
             thread, number = divmod(int(array[0]), 10_000)

@@ -10,6 +10,8 @@ import pytest
 
 import slipring
 
+pytestmark = pytest.mark.needs("frames")
+
 SMALL = {"shape": (4, 6, 3), "dtype": "u1", "buffers": 3}
 
 
@@ -61,14 +63,10 @@ def test_any_shape_and_dtype_arrives(bus, dtype, shape):
         assert frame.array.tobytes() == expected
 
 
-def test_no_copy_is_made_on_either_side(frames):
+def test_a_received_array_cannot_be_written(frames):
     pub, sub = frames.publisher(), frames.subscriber()
-    with pub.frame() as array:
-        array[:] = 1
-        mine = array.__array_interface__["data"][0]
+    send(pub, 1)
     with sub.recv(0) as frame:
-        theirs = frame.array.__array_interface__["data"][0]
-        assert mine % 4096 == theirs % 4096 == 0
         assert not frame.array.flags.owndata and not frame.array.flags.writeable
         with pytest.raises(ValueError):
             frame.array.flags.writeable = True
@@ -306,7 +304,7 @@ def test_expiry_is_none(frames):
             assert frame is None
 
 
-def test_slipring_wait_and_asyncio_take_frame_subscribers(frames):
+def test_slipring_wait_and_asyncio_take_frame_subscribers(frames, run):
     pub, sub, other = frames.publisher(), frames.subscriber(), frames.subscriber()
     assert slipring.wait([sub], 0) == []
 
@@ -317,7 +315,7 @@ def test_slipring_wait_and_asyncio_take_frame_subscribers(frames):
         async with sub.arecv(60) as frame:
             return int(frame.array[0, 0, 0])
 
-    assert asyncio.run(one()) == 4
+    assert run(one()) == 4
     assert slipring.wait([sub, other], 0) == [other]
 
 
@@ -431,13 +429,6 @@ def test_stats_doctor_and_remove_know_frames(bus, frames):
     again = frames.publisher()
     send(again, 3)
     assert receive(frames.subscriber(start="last")) == (0, 3)
-
-
-def test_a_bus_without_shared_memory_refuses_frames():
-    from slipring import testing
-
-    with testing.SteppedBus() as stepped, pytest.raises(testing.NotStepped):
-        stepped.frames("cam", **SMALL)
 
 
 def test_a_missing_numpy_names_the_extra(bus, monkeypatch):

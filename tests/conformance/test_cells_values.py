@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cells hold: numpy values of any plain dtype and shape, or bytes; what does not fit is refused."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import slipring
+
+pytestmark = pytest.mark.needs("cells")
 
 POSE = np.dtype(
     [("stamp", "u8"), ("xyz", "f4", (3,)), ("flags", [("ok", "?"), ("level", "i2")]), ("tag", "S4")]
@@ -140,37 +139,6 @@ def test_slices_of_a_bytes_slot_keep_it_from_being_put(bus):
     del part
     writer.put(b"next")
     assert reader.snapshot() == [b"next"]
-
-
-WITHOUT_NUMPY = """
-import sys
-sys.modules["numpy"] = None
-import slipring
-bus = slipring.Bus("test", root=sys.argv[1])
-cells = bus.cells("c", size=4)
-cells.writer().put(b"body")
-print(bus.cells("c").reader().latest(), bus.stats("c")["puts"])
-for ask in (lambda: bus.cells("n", dtype="f8"), lambda: bus.cells("numbers")):
-    try:
-        ask()
-    except ImportError as error:
-        print("slipring[numpy]" in str(error))
-"""
-
-
-def test_bytes_cells_need_no_numpy_and_others_name_the_extra(bus, bus_root):
-    bus.cells("numbers", dtype="f8")
-    command = [sys.executable, "-c", WITHOUT_NUMPY, str(bus_root)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.stdout == "b'body' 1\nTrue\nTrue\n", done.stderr
-
-
-def test_slipring_does_not_import_numpy_by_itself():
-    code = "import sys, slipring; print('numpy' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout == "False\n"
 
 
 def test_a_large_element_is_passed_in_place_without_a_copy(bus):

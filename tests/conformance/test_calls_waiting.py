@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time-outs, late answers, cancellation, and the end of servers and clients (promises 23, 24)."""
 
-import threading
-
 import pytest
 
 import slipring
-from support.waiting import eventually
+
+pytestmark = pytest.mark.needs("calls")
 
 
 def test_a_late_answer_is_dropped_and_never_reaches_another_call(client, gate):
@@ -63,23 +62,22 @@ def test_expired_work_is_dropped_by_the_server(bus, server, client, gate, backgr
     assert ran == []
 
 
-def test_a_method_sees_that_its_caller_gave_up(bus, server, client):
-    seen = threading.Event()
+def test_a_method_sees_that_its_caller_gave_up(bus, server, client, eventually, event):
 
     @server.method
     def patient():
         call = slipring.current_call()
         eventually(lambda: call.cancelled, "being cancelled")
-        seen.set()
+        event.set()
 
     stream = client.stream("echo", 1)
     stream.close()
     with pytest.raises(slipring.Timeout):
         client.within(0.05).call("patient")
-    assert seen.wait(60)
+    assert event.wait(60)
 
 
-def test_a_cancelled_call_that_waits_is_never_begun(bus, server, client, gate, background):
+def test_a_cancelled_call_that_waits_is_never_begun(bus, server, client, gate, background, eventually):
     ran = []
     server.method(ran.append, name="note")
     blocked = background(client.call, "gate")
@@ -94,7 +92,7 @@ def test_a_cancelled_call_that_waits_is_never_begun(bus, server, client, gate, b
     assert ran == []
 
 
-def test_shutdown_releases_all_callers(bus, gate, background):
+def test_shutdown_releases_all_callers(bus, gate, background, eventually):
     server = bus.server("calc", workers=2)
     server.method(gate, name="gate")
     server.start()
@@ -122,7 +120,7 @@ def test_shutdown_with_grace_lets_running_methods_finish(bus, gate, background):
         closing.result()
 
 
-def test_a_method_may_close_its_own_server(bus):
+def test_a_method_may_close_its_own_server(bus, eventually):
     server = bus.server("calc")
     server.method(server.close, name="stop")
     server.start()
@@ -140,11 +138,10 @@ def test_closing_the_client_releases_its_callers(bus, server, client, gate, back
             caller.result()
 
 
-def test_closing_the_bus_closes_servers_and_clients(bus_root, background):
-    bus = slipring.Bus("test", root=str(bus_root))
-    opened = threading.Event()
+def test_closing_the_bus_closes_servers_and_clients(backend, background, eventually, event):
+    bus = backend.open()
     server = bus.server("calc")
-    server.method(lambda: opened.wait(60), name="wait")
+    server.method(lambda: event.wait(60), name="wait")
     server.start()
     client = bus.client("calc", timeout=None)
     caller = background(client.call, "wait")
@@ -152,7 +149,7 @@ def test_closing_the_bus_closes_servers_and_clients(bus_root, background):
     bus.close()
     with pytest.raises((slipring.PeerGone, slipring.Closed)):
         caller.result()
-    opened.set()
+    event.set()
     assert server.closed and client.closed
 
 
@@ -199,7 +196,7 @@ def test_a_call_meant_for_the_server_before_is_never_carried_out(bus):
     assert ran == []
 
 
-def test_too_many_waiting_calls_are_refused_with_full(bus, gate, background):
+def test_too_many_waiting_calls_are_refused_with_full(bus, gate, background, eventually):
     with bus.server("calc", backlog=2) as server:
         server.method(gate, name="gate")
         server.start()
@@ -213,3 +210,17 @@ def test_too_many_waiting_calls_are_refused_with_full(bus, gate, background):
             gate.opened.set()
             for caller in callers:
                 caller.result()
+
+
+def test_what_is_sent_as_soon_as_the_calls_topic_exists_is_read(bus, monkeypatch, eventually):
+    create = bus.create
+
+    def create_and_send(topic, **settings):
+        create(topic, **settings)
+        with bus.publisher(topic, "0" * 16) as publisher:
+            publisher.send(b"from nobody")
+
+    monkeypatch.setattr(bus, "create", create_and_send)
+    with bus.server("calc") as server:
+        server.start()
+        eventually(lambda: server.stats()["malformed"] == 1, "the request being read")

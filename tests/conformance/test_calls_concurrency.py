@@ -7,10 +7,11 @@ import threading
 import pytest
 
 import slipring
-from calls.conftest import offer_usual
-from support.waiting import eventually
+from support.calling import offer_usual
 
 THREADS, CALLS = 8, 150
+
+pytestmark = pytest.mark.needs("calls")
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -50,7 +51,7 @@ def test_threads_with_time_outs_and_without_get_their_own_answers(bus, backgroun
                 talk.result()
 
 
-def test_methods_run_at_once_up_to_the_number_of_workers(bus, background, gate):
+def test_methods_run_at_once_up_to_the_number_of_workers(bus, background, gate, eventually):
     with bus.server("calc", workers=3) as server:
         server.method(gate, name="gate")
         server.start()
@@ -120,9 +121,9 @@ def test_async_methods_fail_like_others(bus):
             assert client.call("takes", 1) == 1
 
 
-def test_an_async_method_is_cancelled_when_its_caller_gives_up(bus):
+def test_an_async_method_is_cancelled_when_its_caller_gives_up(backend, bus):
     with bus.server("calc") as server:
-        begun, cancelled = threading.Event(), threading.Event()
+        begun, cancelled = backend.event(), backend.event()
 
         @server.method
         async def patient():
@@ -141,7 +142,7 @@ def test_an_async_method_is_cancelled_when_its_caller_gives_up(bus):
             assert cancelled.wait(60)
 
 
-def test_too_many_tasks_are_refused_with_full(bus, background):
+def test_too_many_tasks_are_refused_with_full(bus, background, eventually):
     with bus.server("calc", tasks=2) as server:
 
         @server.method
@@ -160,7 +161,7 @@ def test_too_many_tasks_are_refused_with_full(bus, background):
                 caller.result()
 
 
-def test_tasks_that_share_one_client_get_their_own_answers(client):
+def test_tasks_that_share_one_client_get_their_own_answers(client, run):
     async def talk(name):
         for number in range(30):
             assert await client.acall("echo", [name, number]) == [name, number]
@@ -169,10 +170,10 @@ def test_tasks_that_share_one_client_get_their_own_answers(client):
     async def main():
         return await asyncio.gather(*(talk(name) for name in range(20)))
 
-    assert asyncio.run(main()) == list(range(20))
+    assert run(main()) == list(range(20))
 
 
-def test_tasks_and_threads_share_one_client(client, background):
+def test_tasks_and_threads_share_one_client(client, background, run):
     def talk():
         for number in range(300):
             assert client.call("echo", number) == number
@@ -182,41 +183,41 @@ def test_tasks_and_threads_share_one_client(client, background):
             assert await client.acall("later", number) == number
 
     talks = [background(talk) for _ in range(3)]
-    asyncio.run(main())
+    run(main())
     for each in talks:
         each.result()
 
 
-def test_a_task_waits_without_holding_up_its_loop(client, gate):
+def test_a_task_waits_without_holding_up_its_loop(client, gate, run):
     async def main():
         call = asyncio.ensure_future(client.acall("gate", "end"))
         ticks = 0
         while not gate.entered.acquire(blocking=False):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.0001)
         for _ in range(100):
             ticks += 1
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.0001)
         assert not call.done()
         gate.opened.set()
         return await call, ticks
 
-    assert asyncio.run(main()) == ("end", 100)
+    assert run(main()) == ("end", 100)
 
 
-def test_cancelling_a_task_cancels_its_call(server, client, gate):
+def test_cancelling_a_task_cancels_its_call(server, client, gate, eventually, run):
     async def main():
         call = asyncio.ensure_future(client.within(None).acall("gate"))
         while not gate.entered.acquire(blocking=False):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.0001)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
 
-    asyncio.run(main())
+    run(main())
     eventually(lambda: gate.calls[0].cancelled, "the method seeing it")
 
 
-def test_a_task_is_told_of_time_outs_errors_and_the_end_of_the_server(bus, server, client, gate):
+def test_a_task_is_told_of_time_outs_errors_and_the_end_of_the_server(bus, server, client, gate, run):
     async def main():
         with pytest.raises(slipring.RemoteError):
             await client.acall("fail")
@@ -229,10 +230,10 @@ def test_a_task_is_told_of_time_outs_errors_and_the_end_of_the_server(bus, serve
             await call
         gate.opened.set()
 
-    asyncio.run(main())
+    run(main())
 
 
-def test_serve_runs_async_methods_on_the_loop_that_awaits_it(bus):
+def test_serve_runs_async_methods_on_the_loop_that_awaits_it(bus, run):
     async def main():
         server = bus.server("calc")
 
@@ -243,14 +244,14 @@ def test_serve_runs_async_methods_on_the_loop_that_awaits_it(bus):
         serving = asyncio.ensure_future(server.serve())
         with bus.client("calc") as client:
             while not client.wait_for_server(0):
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.0001)
             assert await client.acall("where") == id(asyncio.get_running_loop())
         serving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await serving
         assert server.closed
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_a_method_may_call_its_own_server(bus):

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of a stepped bus: their memory, who has which cell, and the account of what was taken.
+
+There are 2n+1 cells, as in shared memory: one is the writer's own, up to n hold the newest elements, up to n are
+the reader's, until it takes again. An element that was put is in flight until its delivery: that is the moment
+at which it takes a cell, and the oldest of n others loses its own. Without a reader there is nobody to deliver
+to, and elements arrive at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from slipring.errors import Busy, TopicGone
+
+_LINE = 64  # a cell begins on a cache line, as in shared memory
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """The writer's or the reader's; a dead one is there until somebody takes or clears it."""
+
+    cells: SteppedCells
+    number: int
+    label: str
+    alive: bool = True
+    losing: int = 0
+
+    def next_delivery(self) -> int | None:
+        return self.cells.next_delivery()
+
+    def deliver(self, seq: int) -> bool:
+        """False if the element is lost on its way."""
+        lost = self.losing > 0
+        self.losing -= lost
+        self.cells.deliver(lost=lost)
+        return not lost
+
+    def lap(self, keep: int) -> int:
+        return self.cells.drop(keep)
+
+
+class SteppedCells:
+    def __init__(
+        self, name: str, size: int, depth: int, mode: int, format: str, born: tuple[int, int]
+    ) -> None:
+        self.name, self.size, self.depth, self.mode, self.format = name, size, depth, mode, format
+        self.generation, self.created_ns = born
+        self.count = 2 * depth + 1
+        self.stride = -(-size // _LINE) * _LINE
+        self.memory = bytearray(self.count * self.stride)
+        self.own = 0  # the writer's
+        self.gone = False
+        self.places: dict[str, Place] = {}  # "writer", "reader"
+        self.position = self.received = self.skipped = 0  # over all readers' lives
+        self._free = list(range(1, self.count))
+        self._arrived: dict[int, int] = {}  # elements not taken, by sequence: their cells
+        self._held: list[int] = []  # cells that the reader took last
+        self._flying: deque[bytes] = deque()
+        self._tail = 0  # the sequence that arrives next
+
+    @property
+    def puts(self) -> int:
+        return self._tail + len(self._flying)
+
+    @property
+    def readers(self) -> list[Place]:
+        """To whom elements are delivered."""
+        return [place for kind, place in self.places.items() if kind == "reader" and place.alive]
+
+    def check(self) -> None:
+        if self.gone:
+            raise TopicGone("the cells were removed", argument="topic")
+
+    def cell(self, number: int) -> memoryview:
+        return memoryview(self.memory)[number * self.stride : number * self.stride + self.size]
+
+    # Elements
+
+    def put(self) -> int:
+        """What is in the writer's own cell; its sequence."""
+        self._flying.append(bytes(self.cell(self.own)))
+        if not self.readers:
+            self.land()
+        return self.puts - 1
+
+    def land(self) -> None:
+        """Everything in flight arrives: nobody is left to be told."""
+        while self._flying:
+            self.deliver(lost=False)
+
+    def next_delivery(self) -> int | None:
+        return self._tail if self._flying else None
+
+    def deliver(self, *, lost: bool) -> None:
+        """The next element takes the place of the oldest of n; a lost one of nobody."""
+        value = self._flying.popleft()
+        if not lost:
+            oldest = min(self._arrived, default=0)
+            if len(self._arrived) >= self.depth:
+                self._free.append(self._arrived.pop(oldest))
+            number = self._free.pop()
+            self.cell(number)[:] = value
+            self._arrived[self._tail] = number
+        self._tail += 1
+
+    def drop(self, keep: int) -> int:
+        """All untaken elements but the newest `keep` are overwritten; how many."""
+        self.land()
+        gone = sorted(self._arrived)[: max(0, len(self._arrived) - keep)]
+        self._free += [self._arrived.pop(seq) for seq in gone]
+        return len(gone)
+
+    def take(self, newest_only: bool) -> tuple[list[int], int]:
+        """The cells of the elements not taken before, oldest first, and how many were passed over."""
+        seqs = sorted(self._arrived)
+        taken = seqs[-1:] if newest_only else seqs
+        if taken:
+            self._free += self._held
+            self._held = [self._arrived[seq] for seq in taken]
+            self._free += [self._arrived[seq] for seq in seqs[: len(seqs) - len(taken)]]
+            self._arrived.clear()
+        self.position = self._tail
+        return (self._held[:] if taken else []), len(seqs) - len(taken)
+
+    @property
+    def has_new(self) -> bool:
+        return bool(self._arrived)
+
+    # Ends
+
+    def sit_down(self, kind: str, number: int) -> Place:
+        there = self.places.get(kind)
+        if there is not None and there.alive:
+            raise Busy(f"cells '{self.name}' have a {kind} already, and it is alive", argument="topic")
+        place = self.places[kind] = Place(self, number, f"{kind[0]}{number}")
+        return place
+
+    def leave(self, kind: str, place: Place, *, orderly: bool) -> None:
+        """The dead stay in the table."""
+        place.alive = False
+        if orderly and self.places.get(kind) is place:
+            del self.places[kind]
+
+    def dead(self) -> int:
+        return sum(not place.alive for place in self.places.values())
+
+    def sweep(self, now_ns: int) -> None:
+        """Forget the dead."""
+        self.places = {kind: place for kind, place in self.places.items() if place.alive}
+
+    def _rows(self, kind: str) -> list[dict[str, Any]]:
+        place = self.places.get(kind)
+        return [] if place is None else [{"pid": os.getpid(), "alive": place.alive}]
+
+    def stats(self) -> dict[str, Any]:
+        return {
+            "format": self.format,
+            "size": self.size,
+            "depth": self.depth,
+            "cells": self.count,
+            "mode": self.mode,
+            "generation": self.generation,
+            "created_ns": self.created_ns,
+            "creator_pid": os.getpid(),
+            "file_bytes": 0,
+            "puts": self.puts,
+            "position": self.position,
+            "lag": self.puts - self.position,
+            "received": self.received,
+            "lost": self.position - self.received - self.skipped,
+            "skipped": self.skipped,
+            "writers": self._rows("writer"),
+            "readers": self._rows("reader"),
+        }

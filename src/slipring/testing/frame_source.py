@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A subscriber of a frames topic's announcements, on a stepped bus: what it holds, and which buffers it knows."""
+
+from __future__ import annotations
+
+from .frame_pool import Hold, Pool
+from .handle import KILLED
+from .subscriber import SteppedSubscriber
+
+
+class FrameSource(SteppedSubscriber):
+    """What it holds ends with its life only if it is killed."""
+
+    holds: tuple[Hold, ...] = ()
+    pool: Pool | None = None  # of the last announcement
+
+    def _ready(self) -> bool:
+        return super()._ready() or self.is_done_with_pool()
+
+    def is_replaced(self) -> bool:
+        """Whether the topic has other buffers by now."""
+        there = None if self._topic is None else self._topic.pool
+        return there is not None and there is not self.pool and (self.pool is None or self.pool.replaced)
+
+    def is_done_with_pool(self) -> bool:
+        """Whether the topic has others, and nothing of these is still on its way."""
+        reader = self._reader
+        return self.is_replaced() and reader is not None and reader.next_delivery() is None
+
+    def _end(self, life: str) -> None:
+        for hold in self.holds if life is KILLED else ():
+            hold.end()
+        super()._end(life)

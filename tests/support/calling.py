@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods that most tests of calls need."""
+
+import threading
+
+import slipring
+
+
+class Gate:
+    """A method that waits inside the server until the test lets it go."""
+
+    def __init__(self, entered=None, opened=None) -> None:
+        self.entered = entered or threading.Semaphore(0)
+        self.opened = opened or threading.Event()
+        self.calls: list = []
+
+    def __call__(self, token=None):
+        self.calls.append(slipring.current_call())
+        self.entered.release()
+        assert self.opened.wait(60)
+        return token
+
+
+def offer_usual(server, gate=None):
+    server.method(lambda a, b=0: a + b, name="add")
+    server.method(lambda value: value, name="echo")
+    server.method(lambda size: b"x" * size, name="big")
+
+    @server.method
+    def fail(text="no"):
+        raise KeyError(text)
+
+    @server.method
+    def count(n, size=0):
+        for number in range(n):
+            yield bytes(size) if size else number
+
+    @server.method
+    async def later(value):
+        return value
+
+    @server.method
+    async def acount(n):
+        for number in range(n):
+            yield number
+
+    if gate is not None:
+        server.method(gate, name="gate")

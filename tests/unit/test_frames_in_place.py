@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames are shared memory: the array that is filled and the one that is received are pages of one file."""
+
+
+def test_no_copy_is_made_on_either_side(bus):
+    frames = bus.frames("cam", shape=(4, 6, 3), dtype="u1", buffers=3)
+    pub, sub = frames.publisher(), frames.subscriber()
+    with pub.frame() as array:
+        array[:] = 1
+        mine = array.__array_interface__["data"][0]
+    with sub.recv(0) as frame:
+        theirs = frame.array.__array_interface__["data"][0]
+        assert mine % 4096 == theirs % 4096 == 0
+        assert not frame.array.flags.owndata and not frame.array.flags.writeable
