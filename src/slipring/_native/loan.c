@@ -88,13 +88,14 @@ static PyObject *loan_enter(PyObject *object, PyObject *ignored) {
     return loan->view;
 }
 
-/* True if no buffer of the loan is left. */
+/* True if no buffer of the loan is left, nor anything else that knows its memory: numpy.ndarray(buffer=view) releases the
+ * buffer and keeps the region. */
 static bool take_back(Loan *loan) {
     PyObject *result = loan->view ? PyObject_CallMethod(loan->view, "release", NULL) : NULL;
     if (!result) PyErr_Clear(); /* an array was made from the view itself: the region knows */
     Py_XDECREF(result);
     Py_CLEAR(loan->view);
-    return !region_in_use(loan->region);
+    return !region_in_use(loan->region) && Py_REFCNT(loan->region) == 1;
 }
 
 static int commit(Loan *loan) {
