@@ -30,6 +30,9 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+# Without a file of Hadoop's check sums beside every file: a quarter of a micro-batch. Spark has sums of its own in its
+# checkpoints, Parquet in its pages.
+RAW_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 ATTEMPTS = 4  # of a task: plain local[N] gives up at the first failure
 
@@ -57,6 +60,7 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings["spark.driver.bindAddress"] = settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
+        settings["spark.hadoop.fs.file.impl"] = RAW_FILES
     given = {name.replace("__", "."): value for name, value in conf.items()}
     settings |= _quiet(given)
     for name, value in given.items():
