@@ -35,7 +35,7 @@ static inline int send_one(slipring_publisher *pub, const void *body, size_t siz
 }
 
 /* time_ns 0: now */
-static int try_send(slipring_publisher *pub, const void *body, size_t size, const struct slr_texts *texts, int64_t time_ns,
+static inline int try_send(slipring_publisher *pub, const void *body, size_t size, const struct slr_texts *texts, int64_t time_ns,
                     uint64_t *seq) {
     uint64_t reserved = 0;
     int64_t now = slr_ticker_now_ns(&pub->ticker);
@@ -47,15 +47,24 @@ static int try_send(slipring_publisher *pub, const void *body, size_t size, cons
     return code;
 }
 
-static int send_until(slipring_publisher *pub, const void *body, size_t size, const struct slr_texts *texts, int64_t time_ns,
-                      int64_t deadline_ns, uint64_t *seq) {
+/* There was no room. Apart from the usual case, which is to stay short. */
+static __attribute__((noinline)) int send_later(slipring_publisher *pub, const void *body, size_t size,
+                                                const struct slr_texts *texts, int64_t time_ns, int64_t deadline_ns,
+                                                uint64_t *seq) {
     for (;;) {
-        int code = try_send(pub, body, size, texts, time_ns, seq);
-        if (code != SLIPRING_FULL || deadline_ns == SLIPRING_NOW) return code;
-        code = slipring_publisher_wait_space(pub, deadline_ns);
-        if (code == SLIPRING_TIMEOUT) return try_send(pub, body, size, texts, time_ns, seq);
-        if (code) return code;
+        int code = slipring_publisher_wait_space(pub, deadline_ns);
+        if (code && code != SLIPRING_TIMEOUT) return code;
+        bool last = code == SLIPRING_TIMEOUT;
+        code = try_send(pub, body, size, texts, time_ns, seq);
+        if (code != SLIPRING_FULL || last) return code;
     }
+}
+
+static inline int send_until(slipring_publisher *pub, const void *body, size_t size, const struct slr_texts *texts,
+                             int64_t time_ns, int64_t deadline_ns, uint64_t *seq) {
+    int code = try_send(pub, body, size, texts, time_ns, seq);
+    if (code != SLIPRING_FULL || deadline_ns == SLIPRING_NOW) return code;
+    return send_later(pub, body, size, texts, time_ns, deadline_ns, seq);
 }
 
 int slipring_publisher_send(slipring_publisher *pub, const void *body, size_t size, const char *type, size_t type_size,

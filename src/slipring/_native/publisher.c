@@ -124,13 +124,17 @@ static int try_send(Publisher *self, const struct sending *m, uint64_t *seq) {
     return code;
 }
 
+/* The shorter way for numbers of one digit, which most sequences are. */
+static PyObject *sequence(uint64_t seq) {
+    return seq < 1 << 30 ? PyLong_FromLong((long)seq) : PyLong_FromUnsignedLongLong(seq);
+}
+
 /* The publisher is entered and the body taken; the sequence, or NULL with an exception. */
 static PyObject *send_until(Publisher *self, const struct sending *m, struct timeout *timeout) {
     uint64_t seq;
     for (;;) {
         int code = try_send(self, m, &seq);
-        /* The shorter way for numbers of one digit, which most sequences are. */
-        if (code == SLIPRING_OK) return seq < 1 << 30 ? PyLong_FromLong((long)seq) : PyLong_FromUnsignedLongLong(seq);
+        if (code == SLIPRING_OK) return sequence(seq);
         if (code != SLIPRING_FULL || timeout->never_waits) return raise_code(code);
         int again = wait_for_space(self, timeout);
         if (again < 0) return NULL;
@@ -138,9 +142,26 @@ static PyObject *send_until(Publisher *self, const struct sending *m, struct tim
     }
 }
 
+/* The usual case: bytes alone, and there is room. NULL without an exception: go the general way. */
+static PyObject *send_bytes_now(Publisher *self, PyObject *bytes) {
+    uint64_t seq;
+    if (!publisher_enter(self)) return NULL;
+    size_t size = (size_t)PyBytes_Size(bytes);
+    int code = size < LARGE_COPY
+                   ? slipring_publisher_send(self->pub, PyBytes_AsString(bytes), size, "", 0, SLIPRING_NOW, &seq)
+                   : SLIPRING_FULL;
+    publisher_leave(self);
+    if (code == SLIPRING_OK) return sequence(seq);
+    return code == SLIPRING_FULL ? NULL : raise_code(code);
+}
+
 static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const char *const names[] = {"body", "type", "timeout"};
     Publisher *self = (Publisher *)object;
+    if (nargs == 1 && !kwnames && PyBytes_CheckExact(args[0])) {
+        PyObject *sent = send_bytes_now(self, args[0]);
+        if (sent || PyErr_Occurred()) return sent;
+    }
     PyObject *given[3] = {NULL, NULL, NULL};
     struct sending m;
     struct timeout timeout;

@@ -91,10 +91,23 @@ static PyObject *recv_until(Subscriber *self, struct timeout *timeout, Py_buffer
     return message;
 }
 
+/* The usual case: something is there. NULL without an exception: wait for it. */
+static PyObject *recv_now(Subscriber *self) {
+    PyObject *message = NULL;
+    if (!subscriber_enter(self)) return NULL;
+    int code = try_recv(self, NULL, NULL, &message);
+    subscriber_leave(self);
+    return code == SLIPRING_OK || code == SLIPRING_EMPTY || code == 1 ? message : raise_code(code);
+}
+
 PyObject *subscriber_recv(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const char *const names[] = {"timeout"};
     PyObject *given[1] = {Py_None};
     struct timeout timeout;
+    if (!nargs && !kwnames) {
+        PyObject *message = recv_now((Subscriber *)object);
+        if (message || PyErr_Occurred()) return message;
+    }
     if ((nargs || kwnames) && !arguments_get("recv", names, 1, 0, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[0], &timeout)) return NULL;
     return recv_until((Subscriber *)object, &timeout, NULL, NULL);
