@@ -77,7 +77,7 @@ def test_idle_waiting_uses_no_processor_time(bus, processes, wait):
     )
     cpu, elapsed = child.hear()
     assert elapsed >= 1.999
-    assert cpu < 0.05 * elapsed
+    assert cpu < 0.25 * elapsed  # a loop that never sleeps has all of it
     child.join()
 
 
