@@ -49,7 +49,9 @@ class Seat:
 TOPICS = {
     topic.name: topic
     for topic in (
-        Topic("imu", {"capacity": "8MiB", "slots": 65536, "delivery": "lossy"}, "lossy, two writers, small"),
+        Topic(
+            "imu", {"capacity": "32MiB", "slots": 262144, "delivery": "lossy"}, "lossy, two writers, small"
+        ),
         Topic("lidar", {"capacity": "16MiB", "slots": 1024, "writers": "one"}, "lossy, one writer, loans"),
         Topic("camera", {"capacity": "1MiB", "slots": 4096}, "lossy, what is said of frames"),
         Topic("commands", {"capacity": "4MiB", "slots": 16384, "delivery": "reliable"}, "reliable, cursor"),
