@@ -61,6 +61,8 @@ class Recorder:
         self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
     ) -> None:
         """Record until over(figures, idle seconds) says so; begun() is called after the first batch."""
+        for topic in self.subscription.matching(self.bus):
+            topics.note(self.lake, self.bus, topic)  # it may be gone when its first batch is there
         self._insist(lambda: self._attempt(over, show, begun, final=False))
 
     def drain(self, show: Show | None) -> None:
