@@ -224,6 +224,19 @@ void slipring_copy(void *to, const void *shared, size_t size);
  * why: EMPTY, LAPPED (drop what the sink has and come again) and so on. */
 typedef bool (*slipring_sink)(void *context, const slipring_message *message);
 int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_sink sink, void *context, size_t *taken);
+/* Messages into the caller's arrays, each field in its own, from row `rows` on: as many as follow each other with this type
+ * and sender and fit, limit at most (no more than are there, or they are disturbed while they are written). How many: none
+ * says nothing; drain or peek tells what is there, or what is wrong. */
+typedef struct slipring_columns {
+    size_t rows;
+    int64_t *seqs, *times_ns; /* NULL: not wanted; so for data and ends, which come together */
+    int32_t *ends; /* where each body ends in data */
+    uint8_t *data;
+    size_t data_used, data_room; /* room at most INT32_MAX */
+    const uint64_t *names; /* type, then sender, as they lie behind a body: in whole words, zeros at the end */
+    uint8_t type_size, sender_size;
+} slipring_columns;
+size_t slipring_subscriber_take_columns(slipring_subscriber *sub, slipring_columns *columns, size_t limit);
 /* One message copied into buffer: EMPTY, TIMEOUT, TOO_LARGE (message stays, out->size tells) and so on. */
 int slipring_subscriber_recv(slipring_subscriber *sub, void *buffer, size_t buffer_size, slipring_message *out,
                              char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8], int64_t deadline_ns);
@@ -459,6 +472,8 @@ typedef struct slipring_range_sink { /* each says false to stop before what it i
     bool (*message)(void *context, const slipring_message *message); /* in place: copy it */
     bool (*hole)(void *context, uint64_t first, uint64_t span, uint64_t lost); /* sequences that bring no message */
     void (*drop)(void *context); /* the message shown last was overwritten while it was copied */
+    /* May be NULL: takes up to `most` of the messages that follow by itself (slipring_subscriber_take_columns); how many. */
+    size_t (*run)(void *context, slipring_subscriber *reader, uint64_t most);
 } slipring_range_sink;
 
 int slipring_range_open(const char *bus, const char *topic, slipring_range **out);

@@ -36,7 +36,7 @@ int slr_announcement_next(slipring_subscriber *sub, struct slr_announcement *out
         code = slipring_subscriber_peek(sub, &m);
         if (code) return code;
         if (m.size <= sizeof body) slr_copy_out(body, m.body, m.size);
-        code = slipring_subscriber_accept(sub);
+        code = slr_read_accept(sub);
     } while (code == SLIPRING_LAPPED);
     if (code) return code;
     out->seq = m.seq;

@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef SLR_ATOMICS_SHIM /* a test build that watches or schedules every access has a file of its own with these names */
+#include SLR_ATOMICS_SHIM
+#else
+
 /* A value whose age does not matter, or that a fence beside it orders. */
 #define slr_peek(p) atomic_load_explicit((p), memory_order_relaxed)
 #define slr_poke(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
@@ -23,6 +27,8 @@
 
 #define slr_agree_load(p) atomic_load_explicit((p), memory_order_seq_cst)
 
+/* Against the compiler only: for what the kernel does when this thread dies. */
+static inline void slr_fence_compiler(void) { atomic_signal_fence(memory_order_seq_cst); }
 static inline void slr_fence_full(void) { atomic_thread_fence(memory_order_seq_cst); }
 /* Before writing memory that optimistic readers may be copying: they must see the reservation behind it. */
 static inline void slr_fence_before_overwrite(void) { atomic_thread_fence(memory_order_release); }
@@ -74,4 +80,5 @@ static inline void slr_pause(void) {
 #endif
 }
 
+#endif
 #endif

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interrupted.h"
+
 static int hex(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -17,10 +19,15 @@ static int hex(char c) {
 int slr_boot_id(uint8_t id[16]) {
     char text[64];
     memset(id, 0, 16);
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    int fd;
+    ssize_t size;
+    SLR_AGAIN(fd, open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     if (fd < 0) return errno == ENOENT ? 0 : -1;
-    ssize_t size = read(fd, text, sizeof text);
+    SLR_AGAIN(size, read(fd, text, sizeof text));
+    int error = errno;
     close(fd);
+    errno = error;
+    if (size < 0) return -1;
     for (ssize_t i = 0, digits = 0; i < size && digits < 32; i++) {
         int value = hex(text[i]);
         if (value < 0) continue;

@@ -5,8 +5,9 @@
  *
  * Waiting: the reader announces itself on the futex word, fences, looks once more, and sleeps; the writer swaps the slot's
  * word and then looks at the futex word, both sequentially consistent. So one of the two sees the other, and a writer
- * with nobody asleep pays one load. A sleep is one slice long at most, and the caller comes again: slices bound what no
- * wake-up can tell, a writer killed between its swap and its wake-up, or a file deleted by hand.
+ * with nobody asleep pays one load. If the writer is killed before it has looked, the kernel wakes the reader (will.h). A
+ * sleep is one slice long at most, and the caller comes again: slices bound what no wake-up can tell, a file deleted by
+ * hand. See waiting.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,14 +17,15 @@
 
 #include "cells.h"
 #include "clock.h"
+#include "crowd.h"
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
+#include "slices.h"
 #include "wait.h"
+#include "will.h"
 
 #define MS INT64_C(1000000)
-#define SHORTEST_SLICE (5 * MS)
-#define LONGEST_SLICE (1000 * MS)
 #define LOCK_ATTEMPTS 5 /* a sweep holds the lock for a moment */
 
 struct slipring_cells_writer {
@@ -49,20 +51,23 @@ static void describe(const struct slr_cells *c, slipring_cells_shape *out) {
                                   .span = (size_t)c->cell_count * c->stride};
 }
 
-static bool lock_end(const struct slr_cells *c, uint64_t lock) {
+static int lock_end(const struct slr_cells *c, uint64_t lock, const char *name, const char *what) {
     for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
-        if (slr_lock_try(c->fd, lock)) return true;
+        if (slr_lock_try(c->fd, lock)) return SLIPRING_OK;
+        if (!slr_lock_refused()) return slr_fault_errno("cannot lock the place of the %s of cells '%s'", what, name);
         nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
     }
-    return false;
+    return slr_fault(SLIPRING_BUSY, "topic", "cells '%s' have a %s already, and it is alive", name, what);
 }
 
 static int open_end(const char *bus, const char *name, uint64_t lock, const char *what, struct slr_cells **out) {
     int code = slr_cells_open(bus, name, true, out);
-    if (code || lock_end(*out, lock)) return code;
+    if (code) return code;
+    code = lock_end(*out, lock, name, what);
+    if (!code) return SLIPRING_OK;
     slr_cells_close(*out);
     *out = NULL;
-    return slr_fault(SLIPRING_BUSY, "topic", "cells '%s' have a %s already, and it is alive", name, what);
+    return code;
 }
 
 /* The writer -------------------------------------------------------------------------------------------------- */
@@ -103,12 +108,14 @@ int slipring_cells_writer_commit(slipring_cells_writer *w, uint64_t *seq) {
     int code = slr_cells_check(w->c);
     if (seq) *seq = w->put.seq;
     SLR_POINT("cells.put.filled");
-    if (!code) code = slr_cells_commit(w->c, &w->put);
     if (code) return code;
+    slr_will_make(&w->c->header->orphan);
+    code = slr_cells_commit(w->c, &w->put);
     /* Partner: wait_slice. */
-    if (slr_agree_load(&w->c->header->wake) & (SLR_WAKE_SLEEPING | SLR_WAKE_WAKING)) slr_wake_all(&w->c->header->wake);
+    if (!code && slr_agree_load(&w->c->header->wake) & (SLR_WAKE_SLEEPING | SLR_WAKE_WAKING)) slr_wake_all(&w->c->header->wake);
+    slr_will_revoke();
     SLR_POINT("cells.put.done");
-    return SLIPRING_OK;
+    return code;
 }
 
 int slipring_cells_writer_put(slipring_cells_writer *w, const void *value, size_t size, uint64_t *seq) {
@@ -274,15 +281,21 @@ static int check_wait(slipring_cells_reader *r, bool file) {
     return file ? slr_cells_check_file(r->c) : slr_cells_check(r->c);
 }
 
+/* On the slot's word, too, and after the orphan: as in waiting.c. */
 static int wait_slice(slipring_cells_reader *r, int64_t deadline) {
-    _Atomic uint32_t *wake = &r->c->header->wake;
-    int64_t slice = r->slice_ns ? r->slice_ns : SHORTEST_SLICE;
-    r->slice_ns = slice < LONGEST_SLICE ? slice * 2 : slice;
-    uint32_t value = slr_sleep_announce(wake);
+    struct slr_cells_header *h = r->c->header;
+    _Atomic uint64_t *next = &r->c->slot[slr_cells_index(r->c, r->position)].word;
+    size_t count = slr_sleeps_on_many() ? 3 : 1, woken;
+    struct slr_word words[3] = {slr_word_of(&h->wake, slr_sleep_announce(&h->wake)),
+                                slr_word_of(&h->orphan, slr_peek(&h->orphan)),
+                                slr_word_of(next, (uint32_t)slr_peek(next))};
+    r->slice_ns = slr_slice(r->slice_ns, count == 1);
     slr_fence_full(); /* the look below comes after the announcement. Partner: slipring_cells_writer_commit. */
     if (ready(r)) return 0;
-    int64_t until = slr_clock_monotonic_ns() + slice;
-    return slr_sleep(wake, value, until < deadline ? until : deadline);
+    int64_t until = slr_clock_monotonic_ns() + r->slice_ns;
+    int slept = slr_sleep_on(words, count, until < deadline ? until : deadline, &woken);
+    if (slept == ETIMEDOUT && until < deadline) r->slice_ns = slr_slice_after(r->slice_ns);
+    return slept;
 }
 
 int slipring_cells_reader_wait(slipring_cells_reader *r, int64_t deadline_ns, int64_t spin_ns) {

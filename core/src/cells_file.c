@@ -18,6 +18,7 @@
 #include "files.h"
 #include "points.h"
 #include "wait.h"
+#include "will.h"
 
 #define SUFFIX "cells"
 #define FILE_CHECK_NS 100000000
@@ -82,7 +83,7 @@ static int write_slots(int fd, const struct slr_cells_header *h) {
     for (uint64_t i = 0; i < h->depth; i++) {
         slot.word = i << 1 | SLR_CELLS_TAKEN; /* lap 0: there is nothing to take */
         slot.kept = h->depth + i;
-        if (pwrite(fd, &slot, sizeof slot, (off_t)(h->slots_offset + i * sizeof slot)) != (ssize_t)sizeof slot)
+        if (!slr_file_write(fd, &slot, sizeof slot, h->slots_offset + i * sizeof slot))
             return slr_fault_errno("cannot write the new cells");
     }
     return SLIPRING_OK;
@@ -141,7 +142,8 @@ static int check_match(const struct slr_cells *c, const slipring_cells_settings 
         snprintf(asked, sizeof asked, "%u", s->depth);
         return differs(name, "depth", found, asked);
     }
-    bool same_format = s->format_size == c->format_size && memcmp(s->format, c->header->format, c->format_size) == 0;
+    bool same_format = s->format_size == c->format_size &&
+                       (s->format_size == 0 || memcmp(s->format, c->header->format, s->format_size) == 0);
     if (s->item_size == 0 || (s->item_size == c->item_size && same_format)) return SLIPRING_OK;
     quote(found, c->header->format, c->format_size);
     quote(asked, s->format, s->format_size);
@@ -277,16 +279,21 @@ int slipring_cells_remove(const char *bus, const char *name) {
     int code = slipring_check_name("topic", name);
     if (!code) code = slr_turn_take(bus, name, SUFFIX, &directory);
     if (code) return code;
-    /* Damaged ones cannot be opened, but can be removed; those that we may not write, not by us. */
+    /* Damaged ones cannot be opened, but can be removed; those that we may not write, not by us; those that we cannot open
+     * now, later, since their users must be told. */
     struct slr_cells *c = NULL;
     code = slr_cells_open(bus, name, true, &c);
-    if (code != SLIPRING_DENIED) code = slr_file_unlink(directory, name, SUFFIX);
+    if (c) slr_will_make(&c->header->orphan);
+    if (code != SLIPRING_DENIED && code != SLIPRING_SYSTEM) code = slr_file_unlink(directory, name, SUFFIX);
     SLR_POINT("cells.remove.unlinked");
     if (c && !code) {
         slr_publish(&c->header->removed, 1);
         slr_wake_all(&c->header->wake);
     }
-    if (c) slr_cells_close(c);
+    if (c) {
+        slr_will_revoke();
+        slr_cells_close(c);
+    }
     slr_turn_end(directory);
     return code;
 }

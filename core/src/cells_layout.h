@@ -54,6 +54,7 @@ struct slr_cells_header {
     _Atomic uint32_t reader_pid;
     /* Futex of the waiting reader (wait.h). */
     alignas(64) _Atomic uint32_t wake;
+    _Atomic uint32_t orphan; /* always 0 (will.h) */
     /* What the elements are, for their users: zero-padded text. Written once by the creator. */
     alignas(2048) uint8_t format[SLR_CELLS_FORMAT_SIZE];
 };
@@ -91,6 +92,7 @@ struct slr_cells_slot {
     X(cells_header, skipped, 272, 8)       \
     X(cells_header, reader_pid, 280, 4)    \
     X(cells_header, wake, 320, 4)          \
+    X(cells_header, orphan, 324, 4)        \
     X(cells_header, format, 2048, 2048)    \
     X(cells_slot, word, 0, 8)              \
     X(cells_slot, kept, 8, 8)

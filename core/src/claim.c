@@ -10,6 +10,10 @@
  * dies or stops between any two steps holds up nobody, and there is no instant at which a reserved sequence has no
  * known owner.
  *
+ * A run of messages of one size is claimed at once: the announcement also says how many. The swap of the first slot's
+ * word decides over all, since nobody claims a sequence that tail has not reached. The owner marks the others by plain
+ * stores, a helper by swaps from their last lap; then tail passes all of them in one move, and each is a claim by itself.
+ *
  * One writer: the same layout by plain stores. A message is written first and its word stored READY; tail follows. A
  * loan is made visible as CLAIMED, since later messages may be committed before it.
  *
@@ -22,33 +26,48 @@
 #include "fault.h"
 
 #define MANY_ATTEMPTS 1000000 /* retries are for contention; this many mean damaged contents */
+#define MANY_RECLAIMS 20000   /* the same, and each looks at all readers: hostile hands must not keep us for long */
 
-static bool sane_size(const struct slr_segment *s, uint64_t size) {
-    return size >= 8 && size <= s->capacity && size % 8 == 0;
+/* A reclaim that does not lose to others passes one slot at least. */
+static uint64_t most_reclaims(const struct slr_segment *s) { return s->slot_count + MANY_RECLAIMS; }
+
+static bool sane_want(const struct slr_segment *s, uint64_t size, uint64_t count) {
+    return size >= 8 && size % 8 == 0 && count < s->slot_count && size <= s->capacity / count;
+}
+
+/* One slot of a claim from i on that ends at `right`; false if tail is no longer i: what we read may be newer. */
+static bool help_one(const struct slr_segment *s, uint64_t i, uint64_t seq, uint32_t owner, uint64_t right) {
+    struct slr_slot *slot = slr_slot_of(s, seq);
+    /* Acquire: so that the look at tail below says of which lap they are. */
+    uint64_t end = slr_observe(&slot->end), word = slr_observe(&slot->word);
+    if (slr_observe(&s->ring->tail) != i) return false;
+    SLR_POINT("help.before_end");
+    if (end != right) slr_swap_if(&slot->end, end, right);
+    SLR_POINT("help.before_word");
+    if (slr_word_lap(word) != slr_lap(s, seq)) slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, owner, slr_lap(s, seq)));
+    return true;
 }
 
 /* Slot i carries lap(i), tail is (or was) still i. */
-static int help(const struct slr_segment *s, uint64_t i, struct slr_slot *slot, uint64_t word) {
+static int help(const struct slr_segment *s, uint64_t i, uint64_t word) {
     uint32_t owner = slr_word_writer(word);
     if (owner >= s->writer_count) return slr_fault_damaged("a claim names a writer that cannot be");
-    /* Acquire, as of start: so that the look at tail below says of which lap they are. */
-    uint64_t end = slr_observe(&slot->end), start = slr_start_of(s, i);
+    uint64_t start = slr_start_of(s, i);
     /* Acquire, partner of the owner's release: a want of a later claim comes with a later tail. */
-    uint64_t size = slr_observe(&s->writer[owner].want);
-    if (slr_observe(&s->ring->tail) != i) return SLIPRING_OK; /* finished meanwhile: what we read may be newer */
-    if (!sane_size(s, size)) return slr_fault_damaged("a claim has an impossible size");
-    SLR_POINT("help.before_end");
-    if (end != start + size) slr_swap_if(&slot->end, end, start + size);
+    uint64_t want = slr_observe(&s->writer[owner].want), size = want & SLR_WANT_SIZE, count = (want >> 48) + 1;
+    if (slr_observe(&s->ring->tail) != i) return SLIPRING_OK; /* finished meanwhile */
+    if (!sane_want(s, size, count)) return slr_fault_damaged("a claim has an impossible size");
+    for (uint64_t k = 0; k < count; k++)
+        if (!help_one(s, i, i + k, owner, start + (k + 1) * size)) return SLIPRING_OK;
     SLR_POINT("help.before_tail");
-    slr_swap_if(&s->ring->tail, i, i + 1);
+    slr_swap_if(&s->ring->tail, i, i + count);
     return SLIPRING_OK;
 }
 
 void slr_claimer_help(const struct slr_segment *s) {
     uint64_t tail = slr_observe(&s->ring->tail);
-    struct slr_slot *slot = slr_slot_of(s, tail);
-    uint64_t word = slr_observe(&slot->word);
-    if (s->writers == SLR_MANY && slr_word_lap(word) == slr_lap(s, tail)) help(s, tail, slot, word);
+    uint64_t word = slr_observe(&slr_slot_of(s, tail)->word);
+    if (s->writers == SLR_MANY && slr_word_lap(word) == slr_lap(s, tail)) help(s, tail, word);
 }
 
 void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint32_t entry) {
@@ -79,14 +98,14 @@ static bool refresh_freed(struct slr_claimer *c, uint64_t i) {
 
 static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
-    for (int attempt = 0; attempt < MANY_ATTEMPTS; attempt++) {
+    uint64_t reclaims = 0;
+    for (int attempt = 0; attempt < MANY_ATTEMPTS && reclaims < most_reclaims(s); attempt++) {
         uint64_t i = slr_observe(&s->ring->tail), lap = slr_lap(s, i);
-        struct slr_slot *slot = slr_slot_of(s, i);
-        uint64_t word = slr_observe(&slot->word), start = slr_start_of(s, i);
+        uint64_t word = slr_observe(&slr_slot_of(s, i)->word), start = slr_start_of(s, i);
         int code = SLIPRING_OK;
         if (slr_word_lap(word) != lap - 1) {
             if (slr_word_lap(word) == lap)
-                code = help(s, i, slot, word);
+                code = help(s, i, word);
             else if (slr_observe(&s->ring->tail) == i)
                 code = slr_fault_damaged("a slot carries another lap");
             if (code) return code;
@@ -98,10 +117,11 @@ static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *
                 struct slr_need need = {.seq = i, .start = start, .size = size};
                 code = slr_reclaim(s, c->entry, &need);
                 if (code) return code;
+                reclaims++;
                 continue;
             }
         }
-        if (!slr_reserve(c, i, slot, word, start, size)) continue;
+        if (!slr_reserve(c, i, word, start, size, 1)) continue;
         *out = (struct slr_claimed){.seq = i, .start = start};
         return SLIPRING_OK;
     }
@@ -111,8 +131,8 @@ static int claim_many(struct slr_claimer *c, uint64_t size, struct slr_claimed *
 static int claim_one(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
     struct slr_need need = {.seq = c->tail, .start = c->end, .size = size};
-    for (int attempt = 0; !slr_room(s, c->tail, c->end, size, c->freed, c->freed_start); attempt++) {
-        int code = attempt < MANY_ATTEMPTS ? slr_reclaim(s, c->entry, &need) : slr_fault_damaged("no room can be made");
+    for (uint64_t attempt = 0; !slr_room(s, c->tail, c->end, size, c->freed, c->freed_start); attempt++) {
+        int code = attempt < most_reclaims(s) ? slr_reclaim(s, c->entry, &need) : slr_fault_damaged("no room can be made");
         if (code) return code;
         c->freed = slr_observe(&s->ring->freed);
         c->freed_start = slr_start_of(s, c->freed);

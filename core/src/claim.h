@@ -2,6 +2,7 @@
 #ifndef SLR_CLAIM_H
 #define SLR_CLAIM_H
 
+#include "apart.h"
 #include "points.h"
 #include "ring.h"
 
@@ -17,41 +18,76 @@ struct slr_claimed {
     uint64_t seq, start;
 };
 
+/* What a writer announces before it claims: the size of a message, and how many of them beyond the first. */
+#define SLR_WANT_SIZE ((UINT64_C(1) << 48) - 1)
+static inline uint64_t slr_want(uint64_t size, uint64_t count) { return size | (count - 1) << 48; }
+
 /* Finishes a claim that is not yet counted in tail, if there is one. */
 void slr_claimer_help(const struct slr_segment *s);
 /* After taking the entry's lock: finish and abandon what its last owner left. */
 void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint32_t entry);
 /* Reserves `size` bytes and the next sequence; never waits. OK, FULL or CORRUPT. visible: the claim is to be seen by
  * others (a loan); else, with one writer, nothing is until the commit. */
-int slr_claim(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out);
+SLR_APART int slr_claim(struct slr_claimer *c, uint64_t size, bool visible, struct slr_claimed *out);
 void slr_abort(struct slr_claimer *c, uint64_t seq);
 
-/* Sequence i is unclaimed if the word is swapped; so what was read of slot i-1 before is right then, too. */
-static inline bool slr_reserve(struct slr_claimer *c, uint64_t i, struct slr_slot *slot, uint64_t word,
-                               uint64_t start, uint64_t size) {
+/* How many of `count` sequences from seq on have slots in a row, of one lap. */
+static inline uint64_t slr_until_wrap(const struct slr_segment *s, uint64_t seq, uint64_t count) {
+    uint64_t slots = s->slot_count - (seq & s->slot_mask);
+    return count < slots ? count : slots;
+}
+
+/* The others of a run, that end one size after another. */
+static inline void slr_reserve_rest(const struct slr_segment *s, uint32_t entry, uint64_t seq, uint64_t count, uint64_t end,
+                                    uint64_t size) {
+    for (uint64_t part; count; seq += part, count -= part) {
+        struct slr_slot *slot = slr_slot_of(s, seq);
+        const uint64_t word = slr_word(SLR_CLAIMED, entry, slr_lap(s, seq));
+        part = slr_until_wrap(s, seq, count);
+        for (struct slr_slot *const after = slot + part; slot != after; slot++) {
+            end += size;
+            slr_poke(&slot->end, end);
+            slr_poke(&slot->word, word);
+            SLR_POINT("claim.one_more");
+        }
+    }
+}
+
+/* `count` messages of `size` bytes each from sequence i on, which is unclaimed if its word is swapped; so what was read of
+ * slot i-1 before is right then, too. */
+static inline bool slr_reserve(struct slr_claimer *c, uint64_t i, uint64_t word, uint64_t start, uint64_t size,
+                               uint64_t count) {
     const struct slr_segment *s = c->s;
     /* Release: helpers who see this want also see the tail of our claim before it. */
-    slr_publish(&s->writer[c->entry].want, size);
+    slr_publish(&s->writer[c->entry].want, slr_want(size, count));
     SLR_POINT("claim.announced");
-    if (!slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) return false;
+    if (!slr_swap_if(&slr_slot_of(s, i)->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) return false;
     SLR_POINT("claim.reserved");
-    slr_fence_before_overwrite(); /* the slot's fields, too, may be being read for its last lap */
-    slr_poke(&slot->end, start + size); /* the same value any helper stores */
+    slr_fence_before_overwrite(); /* the slots' fields, too, may be being read for their last lap */
+    uint64_t end = start + size;
+    slr_poke(&slr_slot_of(s, i)->end, end); /* the same value any helper stores, here and below */
+    if (count > 1) slr_reserve_rest(s, c->entry, i + 1, count - 1, end, size);
     SLR_POINT("claim.before_tail");
-    slr_swap_if(&s->ring->tail, i, i + 1);
+    slr_swap_if(&s->ring->tail, i, i + count);
     SLR_POINT("claim.done");
     return true;
 }
 
-/* slr_claim of something not to be seen before its commit, if there is nobody and nothing in the way. */
-static inline bool slr_claim_quickly(struct slr_claimer *c, uint64_t size, struct slr_claimed *out) {
+/* slr_claim of `count` messages of one size, not to be seen before their commit, if there is nobody and nothing in the
+ * way. They follow each other. */
+static inline bool slr_claim_quickly(struct slr_claimer *c, uint64_t size, uint64_t count, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
-    bool one = s->writers == SLR_ONE;
-    uint64_t i = one ? c->tail : slr_observe(&s->ring->tail);
-    struct slr_slot *slot = slr_slot_of(s, i);
-    uint64_t word = one ? 0 : slr_observe(&slot->word), start = one ? c->end : slr_start_of(s, i);
-    if (!slr_room(s, i, start, size, c->freed, c->freed_start)) return false;
-    if (!one && (slr_word_lap(word) != slr_lap(s, i) - 1 || !slr_reserve(c, i, slot, word, start, size))) return false;
+    uint64_t i, start;
+    if (s->writers == SLR_ONE) {
+        i = c->tail, start = c->end;
+        if (!slr_room(s, i + count - 1, start, size * count, c->freed, c->freed_start)) return false;
+    } else {
+        i = slr_observe(&s->ring->tail);
+        uint64_t word = slr_observe(&slr_slot_of(s, i)->word);
+        start = slr_start_of(s, i);
+        if (!slr_room(s, i + count - 1, start, size * count, c->freed, c->freed_start)) return false;
+        if (slr_word_lap(word) != slr_lap(s, i) - 1 || !slr_reserve(c, i, word, start, size, count)) return false;
+    }
     /* We acquired freed, and with it the oldest behind it. Whoever sees our bytes must see that oldest too: its
      * partner is the fence after an optimistic copy. */
     slr_fence_before_overwrite();
@@ -59,23 +95,31 @@ static inline bool slr_claim_quickly(struct slr_claimer *c, uint64_t size, struc
     return true;
 }
 
-/* Makes the filled message readable. */
-static inline void slr_commit(struct slr_claimer *c, uint64_t seq, uint64_t end, uint64_t lengths, int64_t time_ns) {
-    const struct slr_segment *s = c->s;
-    struct slr_slot *slot = slr_slot_of(s, seq);
+/* Makes the filled message readable: in its slot, by its word. s: the claimer's, or a copy of it. */
+static inline void slr_commit_slot(struct slr_claimer *c, const struct slr_segment *s, struct slr_slot *slot, uint64_t ready,
+                                   uint64_t seq, uint64_t end, uint64_t lengths, int64_t time_ns) {
     slr_poke(&slot->lengths, lengths);
     slr_poke(&slot->time_ns, time_ns);
     bool unseen = s->writers == SLR_ONE && seq == c->tail;
     if (unseen) slr_poke(&slot->end, end);
     SLR_POINT("commit.before_word");
     /* Release, partner of the reader's acquire: the message is complete before it is READY. */
-    slr_publish(&slot->word, slr_word(SLR_READY, c->entry, slr_lap(s, seq)));
+    slr_publish(&slot->word, ready);
     SLR_POINT("commit.after_word");
     if (unseen) {
         c->tail = seq + 1;
         c->end = end;
         slr_publish(&s->ring->tail, seq + 1);
     }
+}
+
+static inline uint64_t slr_ready_word(const struct slr_claimer *c, const struct slr_segment *s, uint64_t seq) {
+    return slr_word(SLR_READY, c->entry, slr_lap(s, seq));
+}
+
+static inline void slr_commit(struct slr_claimer *c, const struct slr_segment *s, uint64_t seq, uint64_t end, uint64_t lengths,
+                              int64_t time_ns) {
+    slr_commit_slot(c, s, slr_slot_of(s, seq), slr_ready_word(c, s, seq), seq, end, lengths, time_ns);
 }
 
 #endif

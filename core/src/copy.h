@@ -5,7 +5,8 @@
  * Shared addresses are 8-byte aligned: every body and every type+sender block starts on one.
  *
  * Whole cache lines go through an opaque assembly loop (the compiler can assume nothing about it), everything else by
- * relaxed 64-bit atomics, which C11 defines under concurrent overwriting. Sanitizer builds use only the atomics. Inline,
+ * relaxed 64-bit atomics, which C11 defines under concurrent overwriting. Sanitizer builds, and those with a shim of the
+ * atomics, use only the atomics. Inline,
  * because most messages are a line or two and a call would cost as much.
  */
 #ifndef SLR_COPY_H
@@ -17,7 +18,7 @@
 
 #include "atomics.h"
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) && !defined(SLR_ATOMICS_SHIM)
 #define SLR_ASM_COPY 1
 static inline void slr_copy_lines(void **to, const void **from, size_t lines) {
     __asm__ volatile(

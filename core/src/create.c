@@ -16,6 +16,7 @@
 #include "points.h"
 #include "segment.h"
 #include "wait.h"
+#include "will.h"
 
 static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, const struct slr_geometry *g) {
     struct slr_ring_header ring;
@@ -65,18 +66,22 @@ static uint32_t readers_mode(uint32_t mode) { return mode | (mode & 0444) >> 1; 
 
 /* The buffers of a frames topic, and new ones whose maker died before they took the old ones' place. */
 static int unlink_frames(int directory, const char *topic) {
-    int half = slr_file_unlink(directory, topic, "frames-new"), whole = slr_file_unlink(directory, topic, "frames");
-    if (half && half != SLIPRING_NOT_FOUND) return half;
-    return whole == SLIPRING_NOT_FOUND ? SLIPRING_OK : whole;
+    int code = slr_file_unlink(directory, topic, "frames-new");
+    if (code == SLIPRING_OK || code == SLIPRING_NOT_FOUND) code = slr_file_unlink(directory, topic, "frames");
+    return code == SLIPRING_NOT_FOUND ? SLIPRING_OK : code;
 }
 
 static int name_both(int ring_fd, int readers_fd, int directory, const char *topic) {
-    slr_file_unlink(directory, topic, "readers"); /* of a creator or remover that died half-way: no ring is beside it */
-    unlink_frames(directory, topic);
+    /* Of a creator or remover that died half-way: no ring is beside it. */
+    int code = slr_file_unlink(directory, topic, "readers");
+    if (code == SLIPRING_OK || code == SLIPRING_NOT_FOUND) code = unlink_frames(directory, topic);
+    if (code) return code;
     SLR_POINT("create.before_readers");
-    int code = slr_file_link(readers_fd, directory, topic, "readers");
+    code = slr_file_link(readers_fd, directory, topic, "readers");
+    if (code) return code;
     SLR_POINT("create.before_ring");
-    if (!code) code = slr_file_link(ring_fd, directory, topic, "ring");
+    code = slr_file_link(ring_fd, directory, topic, "ring");
+    if (code) slr_file_forget(directory, topic, "readers");
     SLR_POINT("create.done");
     return code;
 }
@@ -164,13 +169,16 @@ int slipring_topic_create(const char *bus, const char *topic, const slipring_set
     return code;
 }
 
-static int unlink_topic(int directory, const char *topic) {
-    int code = slr_file_unlink(directory, topic, "ring");
-    if (code) return code;
+/* *gone: it has no name any more, even if something of it could not be removed. The next remover finds what is left. */
+static int unlink_topic(int directory, const char *topic, bool *gone) {
+    int ring = slr_file_unlink(directory, topic, "ring");
+    *gone = ring == SLIPRING_OK;
+    if (ring && ring != SLIPRING_NOT_FOUND) return ring;
     SLR_POINT("remove.half");
-    code = slr_file_unlink(directory, topic, "readers");
+    int code = slr_file_unlink(directory, topic, "readers");
     SLR_POINT("remove.frames_left");
-    return code && code != SLIPRING_NOT_FOUND ? code : unlink_frames(directory, topic);
+    if (code == SLIPRING_NOT_FOUND) code = ring;
+    return code ? code : unlink_frames(directory, topic);
 }
 
 int slipring_topic_remove(const char *bus, const char *topic) {
@@ -179,17 +187,19 @@ int slipring_topic_remove(const char *bus, const char *topic) {
     if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
     if (code) return code;
     /* A damaged topic cannot be opened, but can be removed; one that we may not write, not by us, even if its directory
-     * would let us. */
+     * would let us; and one that we cannot open now, later, since its users must be told. */
     struct slr_segment *segment = NULL;
     code = slr_segment_open(bus, topic, SLR_PUBLISH, &segment);
-    bool opened = code == SLIPRING_OK;
-    if (code != SLIPRING_DENIED) code = unlink_topic(directory, topic);
+    bool opened = code == SLIPRING_OK, gone = false;
+    if (opened) slr_will_make(&segment->readers->orphan); /* else who waits would not hear of it */
+    if (code != SLIPRING_DENIED && code != SLIPRING_SYSTEM) code = unlink_topic(directory, topic, &gone);
     if (opened) {
-        if (code == SLIPRING_OK) {
+        if (gone) {
             slr_publish(&segment->ring->removed, 1);
             slr_wake_all(&segment->readers->wake);
             slr_wake_all(&segment->readers->space);
         }
+        slr_will_revoke();
         slr_segment_close(segment);
     }
     slr_turn_end(directory);
@@ -201,12 +211,15 @@ int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *h
     int code = slipring_check_name("topic", topic);
     if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
     if (code) return code;
-    bool ring = slr_file_exists(directory, topic, "ring"), readers = slr_file_exists(directory, topic, "readers");
-    bool frames = slr_file_exists(directory, topic, "frames"), unplaced = slr_file_exists(directory, topic, "frames-new");
-    *half = ring != readers || (frames && !ring) || unplaced;
-    if (repair && unplaced) code = slr_file_unlink(directory, topic, "frames-new");
-    if (repair && ring != readers) code = slr_file_unlink(directory, topic, ring ? "ring" : "readers");
-    if (repair && frames && !(ring && readers)) code = slr_file_unlink(directory, topic, "frames");
+    bool ring, readers, frames, unplaced;
+    code = slr_file_find(directory, topic, "ring", &ring);
+    if (!code) code = slr_file_find(directory, topic, "readers", &readers);
+    if (!code) code = slr_file_find(directory, topic, "frames", &frames);
+    if (!code) code = slr_file_find(directory, topic, "frames-new", &unplaced);
+    if (!code) *half = ring != readers || (frames && !ring) || unplaced;
+    if (!code && repair && unplaced) code = slr_file_unlink(directory, topic, "frames-new");
+    if (!code && repair && ring != readers) code = slr_file_unlink(directory, topic, ring ? "ring" : "readers");
+    if (!code && repair && frames && !(ring && readers)) code = slr_file_unlink(directory, topic, "frames");
     slr_turn_end(directory);
     return code;
 }

@@ -16,33 +16,42 @@
 #include <unistd.h>
 
 #include "atomics.h"
+#include "points.h"
 #include "wait.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
-#define MAX_WORDS 128
 #define POLL_NS 1000000
 
 static struct timespec timespec_of(int64_t ns) {
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-static int sleep_together(struct slr_word *words, size_t count, int64_t until_ns) {
+static _Atomic uint32_t lacks_waitv;
+
+bool slr_sleeps_on_many(void) { return !slr_peek(&lacks_waitv); }
+
+static int sleep_together(struct slr_word *words, size_t count, int64_t until_ns, size_t *woken) {
     struct timespec limit = timespec_of(until_ns);
+    *woken = count;
     if (count == 0) {
         int code = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &limit, NULL);
         return code ? code : ETIMEDOUT;
     }
     if (count == 1) return slr_sleep((_Atomic uint32_t *)(uintptr_t)words[0].address, (uint32_t)words[0].value, until_ns);
-    if (syscall(SYS_futex_waitv, words, count, 0, &limit, CLOCK_MONOTONIC) >= 0 || errno == EAGAIN) return 0;
-    if (errno != ENOSYS) return errno;
-    limit = timespec_of(POLL_NS); /* Linux before 5.16: the caller looks again */
+    SLR_POINT("sleep");
+    long at = syscall(SYS_futex_waitv, words, count, 0, &limit, CLOCK_MONOTONIC);
+    if (at >= 0) *woken = (size_t)at;
+    if (at >= 0 || errno == EAGAIN) return 0;
+    if (errno != ENOSYS && errno != EPERM) return errno;
+    slr_poke(&lacks_waitv, 1); /* Linux before 5.16, or a filter of system calls of that age */
+    limit = timespec_of(POLL_NS); /* the caller looks again */
     return nanosleep(&limit, NULL) ? EINTR : 0;
 }
 
 struct group {
-    struct slr_word words[MAX_WORDS];
+    struct slr_word words[SLR_MOST_WORDS];
     size_t count;
     int64_t until_ns;
     _Atomic uint32_t *bell;
@@ -57,14 +66,15 @@ static void ring(_Atomic uint32_t *bell) {
 
 static void *sleep_in_group(void *context) {
     struct group *g = context;
-    int slept = sleep_together(g->words, g->count, g->until_ns);
+    size_t woken;
+    int slept = sleep_together(g->words, g->count, g->until_ns, &woken);
     if (slept != ETIMEDOUT) ring(g->bell);
     return NULL;
 }
 
 static void fill(struct group *g, const struct slr_word *words, size_t count, int64_t until_ns, _Atomic uint32_t *bell) {
     memcpy(g->words, words, count * sizeof *words);
-    g->words[count] = (struct slr_word){.address = (uint64_t)(uintptr_t)bell, .flags = SLR_WORD_32};
+    g->words[count] = slr_word_of(bell, 0);
     g->count = count + 1;
     g->until_ns = until_ns;
     g->bell = bell;
@@ -80,7 +90,7 @@ static void start(struct group *g) {
 }
 
 static int sleep_in_groups(struct slr_word *words, size_t count, int64_t until_ns) {
-    size_t each = MAX_WORDS - 1, groups = (count + each - 1) / each;
+    size_t each = SLR_MOST_WORDS - 1, woken, groups = (count + each - 1) / each;
     _Atomic uint32_t bell = 0;
     struct group *g = calloc(groups, sizeof *g);
     if (!g) return ENOMEM;
@@ -92,7 +102,7 @@ static int sleep_in_groups(struct slr_word *words, size_t count, int64_t until_n
         start(&g[i]);
         if (!g[i].started) slept = EAGAIN;
     }
-    if (slept == 0) slept = sleep_together(g[0].words, g[0].count, until_ns);
+    if (slept == 0) slept = sleep_together(g[0].words, g[0].count, until_ns, &woken);
     ring(&bell);
     for (size_t i = 1; i < groups; i++)
         if (g[i].started) pthread_join(g[i].thread, NULL);
@@ -102,6 +112,8 @@ static int sleep_in_groups(struct slr_word *words, size_t count, int64_t until_n
     return slept;
 }
 
-int slr_sleep_on(struct slr_word *words, size_t count, int64_t until_ns) {
-    return count <= MAX_WORDS ? sleep_together(words, count, until_ns) : sleep_in_groups(words, count, until_ns);
+int slr_sleep_on(struct slr_word *words, size_t count, int64_t until_ns, size_t *woken) {
+    if (count <= SLR_MOST_WORDS) return sleep_together(words, count, until_ns, woken);
+    *woken = count;
+    return sleep_in_groups(words, count, until_ns);
 }

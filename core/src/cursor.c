@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "copy.h"
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
@@ -20,6 +21,7 @@
 
 static int take_turn(const struct slr_segment *s) {
     for (int waited = 0; !slr_lock_try(s->readers_fd, TABLE_BYTE); waited++) {
+        if (!slr_lock_refused()) return slr_fault_errno("cannot lock the cursor table");
         if (waited > TURN_MS)
             return slr_fault(SLIPRING_BUSY, "cursor", "another process has been changing the cursors for %d s",
                              TURN_MS / 1000);
@@ -63,7 +65,9 @@ static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_n
     if (entry < 0)
         return slr_fault(SLIPRING_BUSY, "max_cursors", "the topic has its max_cursors=%u cursors: drop one, or create it "
                          "with more", s->cursor_count);
-    if (!slr_lock_try(s->readers_fd, slr_segment_cursor_offset(s, (uint32_t)entry)))
+    bool locked = slr_lock_try(s->readers_fd, slr_segment_cursor_offset(s, (uint32_t)entry));
+    if (!locked && !slr_lock_refused()) return slr_fault_errno("cannot lock cursor '%s'", name);
+    if (!locked)
         return slr_fault(SLIPRING_BUSY, "cursor", "a live subscriber reads by cursor '%s' already", name);
     sub->cursor = entry;
     if (!*is_new) {
@@ -86,9 +90,10 @@ int slr_cursor_attach(slipring_subscriber *sub, const char *name, bool *is_new, 
 void slr_cursor_begin(slipring_subscriber *sub, const char *name, int64_t expires_ns, uint64_t position) {
     struct slr_segment *s = sub->s;
     struct slr_cursor *c = &s->cursor[sub->cursor];
-    memset(c->name, 0, sizeof c->name);
-    memcpy(c->name, name, strlen(name));
-    c->created_ns = slr_clock_realtime_ns();
+    uint8_t padded[sizeof c->name] = {0};
+    memcpy(padded, name, strlen(name));
+    slr_copy_in(c->name, padded, sizeof padded); /* lookers may be reading it */
+    slr_poke(&c->created_ns, slr_clock_realtime_ns());
     slr_poke(&c->expires_ns, expires_ns);
     slr_poke(&c->position, position);
     slr_cursor_touch(sub);

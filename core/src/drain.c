@@ -16,9 +16,10 @@ static int drain_plain(slipring_subscriber *sub, size_t limit, slipring_sink sin
     bool refused = false, overwritten = false;
     if (limit > s->slot_count / 16) limit = s->slot_count / 16;
     for (; seq - begun < limit && bytes < s->capacity / 16 && slr_ready_at(s, seq); seq++) {
-        __builtin_prefetch(slr_slot_of(s, seq + AHEAD));
+        bool fetch = seq + AHEAD - begun < limit; /* not what may be being written: its writer would have to get it back */
+        if (fetch) __builtin_prefetch(slr_slot_of(s, seq + AHEAD));
         if (slr_describe(sub, seq, &m)) break;
-        __builtin_prefetch(m.body + AHEAD * 64);
+        if (fetch) __builtin_prefetch(m.body + AHEAD * 64);
         if ((refused = !sink(context, &m)) || (overwritten = !slr_intact(sub, seq))) break;
         bytes += slr_reserved(m.size, (uint64_t)m.type_size + m.sender_size);
     }

@@ -5,13 +5,14 @@
 #ifndef SLR_FAULT_H
 #define SLR_FAULT_H
 
+#include "apart.h"
 #include "slipring.h"
 
-__attribute__((format(printf, 3, 4))) int slr_fault(int code, const char *argument, const char *format, ...);
+SLR_SELDOM __attribute__((format(printf, 3, 4))) int slr_fault(int code, const char *argument, const char *format, ...);
 /* From errno: DENIED, NO_SPACE, NOT_FOUND, EXISTS or SYSTEM. what: the thing that could not be done. */
-__attribute__((format(printf, 1, 2))) int slr_fault_errno(const char *format, ...);
-__attribute__((format(printf, 4, 5))) int slr_fault_exists(const char *argument, const char *found, const char *asked,
-                                                           const char *format, ...);
-int slr_fault_damaged(const char *what); /* SLIPRING_CORRUPT */
+SLR_SELDOM __attribute__((format(printf, 1, 2))) int slr_fault_errno(const char *format, ...);
+SLR_SELDOM __attribute__((format(printf, 4, 5))) int slr_fault_exists(const char *argument, const char *found,
+                                                                      const char *asked, const char *format, ...);
+SLR_SELDOM int slr_fault_damaged(const char *what); /* SLIPRING_CORRUPT */
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "boot.h"
 #include "fault.h"
+#include "interrupted.h"
 #include "layout.h"
 
 #define TURN_MS 5000 /* how long to wait for another creator, which needs a millisecond */
@@ -37,7 +38,7 @@ static void file_name(char out[FILE_NAME_SIZE], const char *name, const char *su
 /* Making and removing --------------------------------------------------------------------------------------- */
 
 int slr_bus_open(const char *bus, const char *name, const char *suffix, int *directory) {
-    *directory = open(bus, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    SLR_AGAIN(*directory, open(bus, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (*directory >= 0) return SLIPRING_OK;
     if (errno != ENOENT) return slr_fault_errno("cannot open the bus directory '%s'", bus);
     return slr_fault(SLIPRING_NOT_FOUND, "topic", "there is no %s '%s': nobody has made the bus '%s'", noun_of(suffix),
@@ -69,7 +70,10 @@ void slr_turn_end(int directory) {
 
 int slr_name_check_free(int directory, const char *name, const char *suffix) {
     for (size_t i = 0; i < KIND_COUNT; i++) {
-        if (!slr_file_exists(directory, name, kinds[i].suffix)) continue;
+        bool there;
+        int code = slr_file_find(directory, name, kinds[i].suffix, &there);
+        if (code) return code;
+        if (!there) continue;
         if (strcmp(kinds[i].suffix, suffix) == 0)
             return slr_fault(SLIPRING_EXISTS, "topic", "%s '%s' exists: use exist_ok=True or another name", kinds[i].noun,
                              name);
@@ -90,11 +94,14 @@ int slr_mode_check(uint32_t mode) {
 }
 
 int slr_file_make(int directory, uint64_t size, uint32_t mode, const char *size_argument, int *out) {
-    int fd = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd, failed, changed;
+    SLR_AGAIN(fd, openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd < 0) return slr_fault_errno("cannot create a file in the bus directory");
-    int failed;
     while ((failed = posix_fallocate(fd, 0, (off_t)size)) == EINTR) continue;
-    if (!failed && fchmod(fd, mode)) failed = errno;
+    if (!failed) {
+        SLR_AGAIN(changed, fchmod(fd, mode));
+        if (changed) failed = errno;
+    }
     if (failed) {
         close(fd);
         errno = failed;
@@ -104,9 +111,15 @@ int slr_file_make(int directory, uint64_t size, uint32_t mode, const char *size_
     return SLIPRING_OK;
 }
 
+bool slr_file_write(int fd, const void *data, size_t size, uint64_t offset) {
+    ssize_t written;
+    errno = ENOSPC; /* what a short one means */
+    SLR_AGAIN(written, pwrite(fd, data, size, (off_t)offset));
+    return written == (ssize_t)size;
+}
+
 int slr_file_write_header(int fd, const void *header, size_t size) {
-    if (pwrite(fd, header, size, 0) == (ssize_t)size) return SLIPRING_OK;
-    return slr_fault_errno("cannot write the new file's header");
+    return slr_file_write(fd, header, size, 0) ? SLIPRING_OK : slr_fault_errno("cannot write the new file's header");
 }
 
 int slr_file_link(int fd, int directory, const char *name, const char *suffix) {
@@ -124,11 +137,12 @@ int slr_file_rename(int directory, const char *name, const char *suffix, const c
     return renameat(directory, from, directory, to) ? slr_fault_errno("cannot rename '%s'", from) : SLIPRING_OK;
 }
 
-bool slr_file_exists(int directory, const char *name, const char *suffix) {
+int slr_file_find(int directory, const char *name, const char *suffix, bool *there) {
     char file[FILE_NAME_SIZE];
     struct stat status;
     file_name(file, name, suffix);
-    return fstatat(directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    *there = fstatat(directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    return *there || errno == ENOENT ? SLIPRING_OK : slr_fault_errno("cannot inspect '%s'", file);
 }
 
 int slr_file_unlink(int directory, const char *name, const char *suffix) {
@@ -138,12 +152,20 @@ int slr_file_unlink(int directory, const char *name, const char *suffix) {
     return errno == ENOENT ? slr_file_open_fault(name, suffix) : slr_fault_errno("cannot remove '%s'", file);
 }
 
+void slr_file_forget(int directory, const char *name, const char *suffix) {
+    char file[FILE_NAME_SIZE];
+    file_name(file, name, suffix);
+    unlinkat(directory, file, 0);
+}
+
 /* Opening and checking -------------------------------------------------------------------------------------- */
 
 int slr_file_open(int directory, const char *name, const char *suffix, int flags) {
     char file[FILE_NAME_SIZE];
     file_name(file, name, suffix);
-    return openat(directory, file, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    int fd;
+    SLR_AGAIN(fd, openat(directory, file, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+    return fd;
 }
 
 static int not_ours(const char *name, const char *suffix, const char *why) {
@@ -169,14 +191,20 @@ int slr_file_open_again(int directory, const char *name, const char *suffix, int
     return -1;
 }
 
+bool slr_file_read(int fd, void *data, size_t size, uint64_t offset) {
+    ssize_t got;
+    errno = EIO; /* what a short one means: it was cut meanwhile */
+    SLR_AGAIN(got, pread(fd, data, size, (off_t)offset));
+    return got == (ssize_t)size;
+}
+
 int slr_file_read_header(int fd, const char *name, const char *suffix, void *header, size_t size, uint64_t *file_size) {
     struct stat status;
     if (fstat(fd, &status)) return slr_fault_errno("cannot inspect '%s.%s'", name, suffix);
     if (!S_ISREG(status.st_mode)) return not_ours(name, suffix, "is not a regular file");
     *file_size = (uint64_t)status.st_size;
-    if (*file_size < SLR_PAGE || pread(fd, header, size, 0) != (ssize_t)size)
-        return not_ours(name, suffix, "is too short to be a Slipring file");
-    return SLIPRING_OK;
+    if (*file_size < SLR_PAGE) return not_ours(name, suffix, "is too short to be a Slipring file");
+    return slr_file_read(fd, header, size, 0) ? SLIPRING_OK : slr_fault_errno("cannot read '%s.%s'", name, suffix);
 }
 
 int slr_file_check_signature(const char *name, const char *suffix, bool magic, uint32_t version, bool hash) {

@@ -25,11 +25,14 @@ int slr_mode_check(uint32_t mode); /* OK or BAD_ARGUMENT; 0: the default */
 /* A file without a name, mode exactly as given whatever the umask, its space reserved. size_argument: what to make
  * smaller if there is no room. */
 int slr_file_make(int directory, uint64_t size, uint32_t mode, const char *size_argument, int *out);
+bool slr_file_write(int fd, const void *data, size_t size, uint64_t offset); /* all of it, or errno says why not */
+bool slr_file_read(int fd, void *data, size_t size, uint64_t offset);
 int slr_file_write_header(int fd, const void *header, size_t size);
 int slr_file_link(int fd, int directory, const char *name, const char *suffix);
 /* Takes the place of whatever has the other suffix, in one step. */
 int slr_file_rename(int directory, const char *name, const char *suffix, const char *to_suffix);
-bool slr_file_exists(int directory, const char *name, const char *suffix);
+int slr_file_find(int directory, const char *name, const char *suffix, bool *there); /* OK, or it cannot be told */
+void slr_file_forget(int directory, const char *name, const char *suffix); /* without a word, after another fault */
 /* OK, NOT_FOUND or another code. */
 int slr_file_unlink(int directory, const char *name, const char *suffix);
 

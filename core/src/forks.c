@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "atomics.h"
+#include "will.h"
 
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t handlers_once = PTHREAD_ONCE_INIT;
@@ -17,6 +18,7 @@ static void before_fork(void) { pthread_mutex_lock(&list_mutex); }
 static void after_fork_in_parent(void) { pthread_mutex_unlock(&list_mutex); }
 
 static void after_fork_in_child(void) {
+    slr_will_forget();
     slr_poke(&generation, slr_peek(&generation) + 1);
     for (struct slr_watched *w = all; w; w = w->next)
         for (int i = 0; i < 2; i++) {

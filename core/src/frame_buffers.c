@@ -23,7 +23,8 @@
  *
  * Which buffer: the one sent last among those that every reader is done with, since the processor may still have it in its
  * cache; else the one sent longest ago. The newest frame of a stream is taken only if there is no other. A reader is done
- * with what lies before the announcement it read last: of that one it may be about to set the bit.
+ * with what lies before its position and has no bit of its own: it shows that it has passed an announcement when it has set
+ * the bit, or given up. So two buffers take turns, however many there are, if readers keep up and keep nothing.
  */
 #include <string.h>
 
@@ -50,9 +51,10 @@ static struct readers look_at_readers(const slipring_frame_writer *w, bool check
         struct slr_reader *r = &s->reader[e];
         uint64_t state = slr_observe(&r->state);
         if (slr_kind_is(state, SLR_KIND_FREE)) continue;
-        /* The pool before the mask: a reader empties its mask before it changes the pool. Acquire, partner of the
-         * reader's release: it has done with a frame before we write over it. */
-        uint64_t pool = slr_observe(&r->pool), held = slr_observe(&r->held), position = slr_peek(&r->position);
+        /* The position before the mask, partner of the fence in hold (frame_hold.c): with a position we see the bits set
+         * before it. The pool before the mask: a reader empties its mask before it changes the pool. Acquire, partner of
+         * the reader's release: it has done with a frame before we write over it. */
+        uint64_t position = slr_observe(&r->position), pool = slr_observe(&r->pool), held = slr_observe(&r->held);
         bool holds = pool == w->pool->generation && held;
         if (check_lives && holds && slr_sweep_reader(s, e, state)) continue;
         if (holds) found.held |= held;
@@ -79,7 +81,7 @@ static int choose(const slipring_frame_writer *w, uint32_t stream, uint64_t excl
     for (uint32_t b = first; b < end; b++) {
         uint64_t number = number_in(w, b);
         if (excluded >> b & 1 || (int)b == newest) continue;
-        if (w->seq[b] && w->seq[b] < passed && number > hot_number) hot_number = number, hot = (int)b;
+        if (w->seq[b] && w->seq[b] <= passed && number > hot_number) hot_number = number, hot = (int)b;
         if (number < cold_number) cold_number = number, cold = (int)b;
     }
     if (hot >= 0) return hot;

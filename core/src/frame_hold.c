@@ -88,7 +88,10 @@ int slipring_frame_reader_take(slipring_frame_reader *r, slipring_frame *out) {
             code = slr_frame_follow(r);
             return code ? code : SLIPRING_EMPTY;
         }
-        if (!code) code = take_announced(r);
+        if (!code) {
+            code = take_announced(r);
+            slr_read_show_progress(r->sub); /* now: whoever sees us here, and no bit, may have the buffer (frame_buffers.c) */
+        }
         if (code == SLIPRING_OK) {
             r->received++;
             describe(r, out);

@@ -68,6 +68,7 @@ static int replace_pool(slipring_frame_writer *w, const char *bus, const char *t
     struct slr_pool *old = w->pool;
     uint64_t runs = old ? slr_peek(&old->header->runs) : 0;
     carry_over(w, old, plan);
+    slr_will_make(&w->s->readers->orphan);
     if (old) {
         slr_publish(&old->header->replaced, 1);
         SLR_POINT("pool.marked_replaced");
@@ -76,10 +77,12 @@ static int replace_pool(slipring_frame_writer *w, const char *bus, const char *t
     w->pool = NULL;
     int code = slr_pool_create(bus, topic, plan, w->s->generation, runs, ring_mode(w->s));
     if (!code) code = slr_pool_open(bus, topic, SLR_PUBLISH, &w->pool);
-    if (code) return code;
-    memcpy(w->counts, plan->first_id, sizeof plan->first_id);
-    slr_wake_all(&w->s->readers->wake); /* waiting readers look what became of their streams */
-    return SLIPRING_OK;
+    if (!code) {
+        memcpy(w->counts, plan->first_id, sizeof plan->first_id);
+        slr_wake_all(&w->s->readers->wake); /* waiting readers look what became of their streams */
+    }
+    slr_will_revoke();
+    return code;
 }
 
 /* What a dead writer was writing is nobody's frame. */
@@ -97,7 +100,7 @@ static int take_over(slipring_frame_writer *w, const char *bus, const char *topi
                      size_t count) {
     struct slr_pool plan;
     int code = count ? slr_pool_plan(&plan, streams, count) : SLIPRING_OK;
-    if (!code) slr_pool_tidy(bus, topic);
+    if (!code) code = slr_pool_tidy(bus, topic);
     if (!code) code = find_pool(w, bus, topic, &w->pool);
     if (!code && w->pool) code = count_frames(w, bus, topic, w->pool);
     if (code) return code;

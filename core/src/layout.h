@@ -21,7 +21,7 @@
 
 #define SLR_RING_MAGIC 0x31474e5250494c53ull    /* "SLIPRNG1" */
 #define SLR_READERS_MAGIC 0x3152445250494c53ull /* "SLIPRDR1" */
-#define SLR_LAYOUT_VERSION 1u
+#define SLR_LAYOUT_VERSION 3u
 #define SLR_PAGE 4096u
 
 /* What a slot's word says: state (2 bits), writer entry (14 bits), lap (48 bits). The lap is full width: it
@@ -83,13 +83,13 @@ struct slr_ring_header {
 
 struct slr_writer {
     _Atomic uint64_t state; /* {incarnation, kind}: free, or SLR_KIND_WRITER */
-    _Atomic uint64_t want;  /* bytes the owner's newest claim reserves; stable until tail passes that claim */
+    _Atomic uint64_t want;  /* what the owner's newest claim reserves (slr_want); stable until tail passes that claim */
     _Atomic uint64_t published; /* by all owners of the entry, so that the topic's total is a sum */
     _Atomic uint64_t bytes;
     _Atomic uint64_t published_before; /* by owners before this one */
     _Atomic uint64_t bytes_before;
     _Atomic uint32_t pid; /* for people; nothing is decided by it */
-    uint32_t name_size;
+    _Atomic uint32_t name_size;
     uint8_t name[64]; /* the sender's name, cut to fit; for people */
     uint8_t unused[8];
 };
@@ -113,6 +113,8 @@ struct slr_readers_header {
     uint32_t reader_count;
     uint32_t cursor_count;
     alignas(64) _Atomic uint32_t wake;        /* futex of readers waiting for a message */
+    _Atomic uint32_t orphan;                  /* always 0: there the kernel wakes one of them for the dead (will.h) */
+    _Atomic uint32_t mute;                    /* not 0: somebody publishes who cannot wake anybody */
     alignas(64) _Atomic uint32_t space;       /* futex of publishers waiting for space */
     alignas(64) _Atomic uint32_t high_reader; /* entries at or above this were never used */
     _Atomic uint32_t high_cursor;
@@ -139,7 +141,7 @@ struct slr_cursor {
     _Atomic uint64_t position;   /* committed: messages from here on are kept on a reliable topic */
     _Atomic int64_t touched_ns;  /* last commit, attach or detach */
     _Atomic int64_t expires_ns;  /* unattended life after that; 0: for ever */
-    int64_t created_ns;
+    _Atomic int64_t created_ns;
     uint64_t unused0;
     uint8_t name[SLR_NAME_SIZE];
     uint8_t unused[16];
@@ -197,6 +199,8 @@ struct slr_cursor {
     X(readers_header, reader_count, 56, 4) \
     X(readers_header, cursor_count, 60, 4) \
     X(readers_header, wake, 64, 4)        \
+    X(readers_header, orphan, 68, 4)      \
+    X(readers_header, mute, 72, 4)        \
     X(readers_header, space, 128, 4)      \
     X(readers_header, high_reader, 192, 4) \
     X(readers_header, high_cursor, 196, 4) \

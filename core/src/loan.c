@@ -11,13 +11,18 @@ static int try_loan(slipring_publisher *pub, size_t size, const char *type, size
     int code = slr_publish_begin(pub, &texts);
     if (!code) code = slr_size_check(pub, size, &reserved);
     if (!code) code = slr_publisher_check_file(pub, slr_ticker_now_ns(&pub->ticker));
-    if (!code) code = slr_publish_claim(pub, reserved, true, &claim);
     if (code) return code;
+    /* Among many writers every claim is seen by others. */
+    if (pub->s->writers == SLR_ONE || !slr_claim_quickly(&pub->claimer, reserved, 1, &claim)) {
+        code = slr_publish_claim(pub, reserved, true, &claim);
+        if (code) return code;
+    }
+    slr_fetch_ahead(pub, &claim, reserved);
     /* The lengths go into the slot now: the type in use may have changed by the time of the commit. */
     slr_poke(&slr_slot_of(pub->s, claim.seq)->lengths, slr_lengths(size, pub->type_size, pub->sender_size));
-    slr_meta_write(pub, claim.start, size);
+    slr_meta_write(pub, slr_meta_word_count(pub), slr_body_place(pub->s, claim.start), size);
     *out = (slipring_claim){
-        .seq = claim.seq, .body = slr_body_place(pub, claim.start), .size = size, .reserved_start = claim.start};
+        .seq = claim.seq, .body = slr_body_place(pub->s, claim.start), .size = size, .reserved_start = claim.start};
     return SLIPRING_OK;
 }
 
@@ -39,6 +44,7 @@ int slipring_publisher_commit(slipring_publisher *pub, const slipring_claim *cla
     uint64_t lengths = slr_peek(&slr_slot_of(pub->s, claim->seq)->lengths);
     uint64_t meta = slr_lengths_type(lengths) + (uint64_t)slr_lengths_sender(lengths);
     uint64_t end = claim->reserved_start + slr_reserved(claim->size, meta);
+    slr_will_wake_readers(pub);
     slr_publish_finish(pub, claim->seq, end, claim->size, lengths, slr_ticker_now_ns(&pub->ticker));
     slr_wake_readers(pub);
     return SLIPRING_OK;
@@ -47,6 +53,7 @@ int slipring_publisher_commit(slipring_publisher *pub, const slipring_claim *cla
 int slipring_publisher_abort(slipring_publisher *pub, const slipring_claim *claim) {
     int code = slr_segment_check(pub->s);
     if (code) return code;
+    slr_will_wake_readers(pub);
     slr_abort(&pub->claimer, claim->seq);
     slr_wake_readers(pub);
     return SLIPRING_OK;

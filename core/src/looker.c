@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "copy.h"
 #include "fault.h"
 #include "gap.h"
 #include "peers.h"
@@ -99,7 +100,7 @@ int slipring_looker_writer(slipring_looker *looker, uint32_t entry, slipring_wri
     out->published = slr_peek(&w->published) - slr_peek(&w->published_before);
     out->bytes = slr_peek(&w->bytes) - slr_peek(&w->bytes_before);
     out->pid = slr_peek(&w->pid);
-    memcpy(out->name, w->name, sizeof w->name);
+    slr_copy_out(out->name, w->name, sizeof w->name);
     return SLIPRING_OK;
 }
 
@@ -133,8 +134,8 @@ int slipring_looker_cursor(slipring_looker *looker, uint32_t entry, slipring_cur
     out->position = slr_peek(&c->position);
     out->touched_ns = slr_peek(&c->touched_ns);
     out->expires_ns = slr_peek(&c->expires_ns);
-    out->created_ns = c->created_ns;
-    memcpy(out->name, c->name, SLIPRING_MAX_CURSOR_NAME);
+    out->created_ns = slr_peek(&c->created_ns);
+    slr_copy_out(out->name, c->name, SLIPRING_MAX_CURSOR_NAME);
     return SLIPRING_OK;
 }
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "peers.h"
 
+#include <errno.h>
 #include <fcntl.h>
+
+#include "interrupted.h"
+
+#define UNLOCK_ATTEMPTS 100
 
 static struct flock one_byte(uint64_t offset, short type) {
     return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = 1};
@@ -9,17 +14,23 @@ static struct flock one_byte(uint64_t offset, short type) {
 
 bool slr_lock_try(int fd, uint64_t offset) {
     struct flock lock = one_byte(offset, F_WRLCK);
-    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+    int failed;
+    SLR_AGAIN(failed, fcntl(fd, F_OFD_SETLK, &lock));
+    return !failed;
 }
+
+bool slr_lock_refused(void) { return errno == EAGAIN || errno == EACCES; }
 
 void slr_unlock(int fd, uint64_t offset) {
     struct flock lock = one_byte(offset, F_UNLCK);
-    fcntl(fd, F_OFD_SETLK, &lock);
+    for (int i = 0; i < UNLOCK_ATTEMPTS && fcntl(fd, F_OFD_SETLK, &lock); i++) continue; /* others wait for it */
 }
 
 bool slr_lock_held(int fd, uint64_t offset) {
     struct flock lock = one_byte(offset, F_WRLCK);
-    return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+    int failed;
+    SLR_AGAIN(failed, fcntl(fd, F_OFD_GETLK, &lock));
+    return failed || lock.l_type != F_UNLCK;
 }
 
 bool slr_writer_dead(const struct slr_segment *segment, uint32_t entry) {

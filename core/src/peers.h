@@ -14,6 +14,8 @@
 #include "segment.h"
 
 bool slr_lock_try(int fd, uint64_t offset);
+/* After slr_lock_try: whether somebody has it. Else the kernel could not (errno). */
+bool slr_lock_refused(void);
 void slr_unlock(int fd, uint64_t offset);
 /* Held by another open file description. When in doubt: yes. */
 bool slr_lock_held(int fd, uint64_t offset);

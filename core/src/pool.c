@@ -140,7 +140,7 @@ static int fill_file(int fd, const struct slr_pool *plan, uint64_t topic_generat
     header.buffer_count = plan->buffer_count;
     slr_poke(&header.runs, runs);
     describe_streams(plan, table);
-    if (pwrite(fd, table, sizeof table, STREAMS_OFFSET) != sizeof table)
+    if (!slr_file_write(fd, table, sizeof table, STREAMS_OFFSET))
         return slr_fault_errno("cannot write the new pool's streams");
     return slr_file_write_header(fd, &header, sizeof header);
 }
@@ -155,18 +155,20 @@ int slr_pool_create(const char *bus, const char *topic, const struct slr_pool *p
     SLR_POINT("pool.made");
     if (!code) code = slr_file_link(fd, directory, topic, "frames-new");
     SLR_POINT("pool.not_in_place");
-    if (!code) code = slr_file_rename(directory, topic, "frames-new", "frames");
+    if (!code && (code = slr_file_rename(directory, topic, "frames-new", "frames")))
+        slr_file_forget(directory, topic, "frames-new");
     SLR_POINT("pool.in_place");
     if (fd >= 0) close(fd);
     slr_turn_end(directory);
     return code;
 }
 
-void slr_pool_tidy(const char *bus, const char *topic) {
-    int directory;
-    if (slr_bus_open(bus, topic, "frames", &directory)) return;
-    slr_file_unlink(directory, topic, "frames-new");
+int slr_pool_tidy(const char *bus, const char *topic) {
+    int directory, code = slr_bus_open(bus, topic, "frames", &directory);
+    if (code) return code;
+    code = slr_file_unlink(directory, topic, "frames-new");
     close(directory);
+    return code == SLIPRING_NOT_FOUND ? SLIPRING_OK : code;
 }
 
 /* Opening ---------------------------------------------------------------------------------------------------- */
@@ -203,8 +205,8 @@ static int check_file(int fd, const char *topic, struct slr_pool *pool) {
         code = slr_file_check_signature(topic, "frames", header.magic == SLR_POOL_MAGIC, header.version,
                                         header.layout_hash == slipring_layout_hash_of("frames"));
     if (code) return code;
-    if (file_size < BUFFERS_OFFSET || pread(fd, table, sizeof table, STREAMS_OFFSET) != sizeof table)
-        return slr_file_corrupt(topic, "frames", "it was truncated");
+    if (file_size < BUFFERS_OFFSET) return slr_file_corrupt(topic, "frames", "it was truncated");
+    if (!slr_file_read(fd, table, sizeof table, STREAMS_OFFSET)) return slr_fault_errno("cannot read '%s.frames'", topic);
     if (header.page_size != SLR_PAGE || header.generation == 0 || !plan_from_file(&header, table, pool) ||
         header.file_size != pool->file_size)
         return slr_file_corrupt(topic, "frames", "its header contradicts itself");

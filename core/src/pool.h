@@ -48,7 +48,7 @@ int slr_pool_open(const char *bus, const char *topic, enum slr_access access, st
 int slr_pool_create(const char *bus, const char *topic, const struct slr_pool *plan, uint64_t topic_generation,
                     uint64_t runs, uint32_t mode);
 /* Clears up after a writer that died before its new pool was in place. For the topic's only writer. */
-void slr_pool_tidy(const char *bus, const char *topic);
+int slr_pool_tidy(const char *bus, const char *topic);
 void slr_pool_close(struct slr_pool *pool);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "copy.h"
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
@@ -14,40 +15,45 @@
 
 static void own_entry(struct slr_segment *s, uint32_t entry, const char *sender, size_t sender_size) {
     struct slr_writer *w = &s->writer[entry];
-    size_t shown = sender_size < sizeof w->name ? sender_size : sizeof w->name;
-    memset(w->name, 0, sizeof w->name);
-    memcpy(w->name, sender, shown);
-    w->name_size = (uint32_t)shown;
+    uint8_t name[sizeof w->name] = {0};
+    size_t shown = sender_size < sizeof name ? sender_size : sizeof name;
+    memcpy(name, sender, shown);
+    slr_copy_in(w->name, name, sizeof name); /* lookers may be reading it */
+    slr_poke(&w->name_size, (uint32_t)shown);
     slr_poke(&w->pid, (uint32_t)getpid());
     slr_poke(&w->published_before, slr_peek(&w->published));
     slr_poke(&w->bytes_before, slr_peek(&w->bytes));
     slr_publish(&w->state, slr_kind_next(slr_observe(&w->state), SLR_KIND_WRITER));
 }
 
-/* Free entries first: the dead's cost a sweep. */
-static bool lock_entry(struct slr_segment *s, uint32_t *out) {
+/* Free entries first: the dead's cost a sweep. BUSY, without words: there is none. */
+static int lock_entry(struct slr_segment *s, uint32_t *out) {
     for (int dead = 0; dead <= 1; dead++)
         for (uint32_t e = 0; e < s->writer_count; e++) {
             if (slr_kind_is(slr_observe(&s->writer[e].state), SLR_KIND_FREE) == dead) continue;
-            if (!slr_lock_try(s->ring_fd, slr_segment_writer_offset(e))) continue;
-            *out = e;
-            return true;
+            if (slr_lock_try(s->ring_fd, slr_segment_writer_offset(e))) {
+                *out = e;
+                return SLIPRING_OK;
+            }
+            if (!slr_lock_refused()) return slr_fault_errno("cannot lock an entry of the writer table");
         }
-    return false;
+    return SLIPRING_BUSY;
 }
 
 static int attach(slipring_publisher *pub, const char *topic, const char *sender) {
     struct slr_segment *s = pub->s;
-    uint32_t entry;
+    uint32_t entry = 0;
     slr_sweep_writers(s);
     slr_sweep_readers(s);
     slr_sweep_cursors(s);
-    if (!lock_entry(s, &entry)) {
+    int code = lock_entry(s, &entry);
+    if (code == SLIPRING_BUSY) {
         if (s->writers == SLR_ONE)
             return slr_fault(SLIPRING_BUSY, "writers", "topic '%s' has writers=\"one\" and a live publisher", topic);
         return slr_fault(SLIPRING_TOO_MANY_WRITERS, "max_writers", "topic '%s' has its max_writers=%u live publishers",
                          topic, s->writer_count);
     }
+    if (code) return code;
     SLR_POINT("attach.locked");
     slr_claimer_start(&pub->claimer, s, entry);
     own_entry(s, entry, sender, pub->own_sender_size);
@@ -91,6 +97,7 @@ int slipring_publisher_open(const char *bus, const char *topic, const char *send
 void slipring_publisher_close(slipring_publisher *pub) {
     struct slr_segment *s = pub->s;
     if (s->fork_generation == slr_fork_generation()) {
+        slr_will_wake_readers(pub);
         slr_abandon_claims(s, pub->claimer.entry);
         SLR_POINT("detach.abandoned");
         slr_wake_readers(pub); /* what stood behind an aborted claim is readable now */

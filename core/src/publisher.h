@@ -11,6 +11,7 @@
 #include "points.h"
 #include "ticker.h"
 #include "wait.h"
+#include "will.h"
 
 #define SLR_SHORTEST_SPACE_SLICE_NS INT64_C(500000)
 
@@ -23,9 +24,12 @@ struct slipring_publisher {
     struct slr_ticker ticker;
     int64_t next_file_check_ns, slice_ns;
     _Atomic uint64_t interrupted;
-    /* The block stored behind a body: type, then sender. Rebuilt when one of them changes. */
+    /* The block stored behind a body: type, then sender, then zeros up to a whole word. Rebuilt when one of them changes. */
     uint8_t type_size, sender_size;
-    uint8_t meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER];
+    union {
+        uint8_t meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
+        uint64_t meta_words[(SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8) / 8];
+    };
     uint8_t own_sender_size;
     uint8_t own_sender[SLIPRING_MAX_SENDER];
     bool meta_is_own; /* its sender is our own */
@@ -41,12 +45,16 @@ static inline int slr_publisher_usable(slipring_publisher *pub) {
     return slr_segment_check(pub->s);
 }
 
+/* Before something becomes readable, until readers were woken: whoever dies between has the kernel wake them. */
+static inline void slr_will_wake_readers(slipring_publisher *pub) { slr_will_make(&pub->s->readers->orphan); }
+
 static inline void slr_wake_readers(slipring_publisher *pub) {
     /* Between publishing a message and looking for sleepers; partner: the sleeper announces itself, then looks for a
      * message. Without it both may miss the other and the wake-up is lost. */
     slr_fence_full();
     SLR_POINT("send.before_wake");
     slr_wake_sleepers(&pub->s->readers->wake);
+    slr_will_revoke();
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include "fault.h"
 #include "publisher.h"
 
+#define SLR_AHEAD 8 /* messages */
 #define SLR_FILE_CHECK_NS INT64_C(500000000) /* how often a busy publisher asks whether its file still has a name */
 
 struct slr_texts {
@@ -27,6 +28,7 @@ static inline void slr_texts_use(slipring_publisher *pub, const struct slr_texts
     size_t sender_size = own ? pub->own_sender_size : t->sender_size;
     memcpy(pub->meta, t->type, t->type_size);
     memcpy(pub->meta + t->type_size, own ? (const char *)pub->own_sender : t->sender, sender_size);
+    memset(pub->meta + t->type_size + sender_size, 0, 8);
     pub->type_size = (uint8_t)t->type_size;
     pub->sender_size = (uint8_t)sender_size;
     pub->meta_is_own = own;
@@ -55,8 +57,8 @@ static inline int slr_size_check(const slipring_publisher *pub, size_t size, uin
                      size, (unsigned long long)*reserved, (unsigned long long)pub->s->capacity);
 }
 
-static inline uint8_t *slr_body_place(const slipring_publisher *pub, uint64_t start) {
-    return pub->s->payload + (start & pub->s->payload_mask & ~UINT64_C(7)); /* aligned, whatever we were told */
+static inline uint8_t *slr_body_place(const struct slr_segment *s, uint64_t start) {
+    return s->payload + (start & s->payload_mask & ~UINT64_C(7)); /* aligned, whatever we were told */
 }
 
 static inline int slr_publish_claim(slipring_publisher *pub, uint64_t reserved, bool visible, struct slr_claimed *out) {
@@ -65,13 +67,24 @@ static inline int slr_publish_claim(slipring_publisher *pub, uint64_t reserved, 
     return code;
 }
 
-static inline void slr_meta_write(const slipring_publisher *pub, uint64_t start, size_t size) {
-    if (slr_meta_size(pub)) slr_copy_in(slr_body_place(pub, start) + slr_round8(size), pub->meta, slr_meta_size(pub));
+static inline size_t slr_meta_word_count(const slipring_publisher *pub) { return slr_round8(slr_meta_size(pub)) / 8; }
+
+/* What comes next is still with the readers; it takes as long to get as some messages take to write. step: from the first
+ * bytes of one of them to the next's. */
+static inline void slr_fetch_ahead(const slipring_publisher *pub, const struct slr_claimed *claim, uint64_t step) {
+    slr_fetch_to_write(slr_slot_of(pub->s, claim->seq + SLR_AHEAD));
+    slr_fetch_to_write(slr_body_place(pub->s, claim->start + SLR_AHEAD * step));
+}
+
+/* Behind a body at `place`: type and sender, so many words. */
+static inline void slr_meta_write(const slipring_publisher *pub, size_t words, uint8_t *place, size_t size) {
+    _Atomic uint64_t *to = (_Atomic uint64_t *)(void *)(place + slr_round8(size));
+    for (size_t i = 0; i < words; i++) slr_poke(to + i, pub->meta_words[i]);
 }
 
 static inline void slr_publish_finish(slipring_publisher *pub, uint64_t seq, uint64_t end, size_t size, uint64_t lengths,
                                       int64_t now) {
-    slr_commit(&pub->claimer, seq, end, lengths, now);
+    slr_commit(&pub->claimer, pub->s, seq, end, lengths, now);
     slr_count(&pub->self->published, 1);
     slr_count(&pub->self->bytes, size);
 }

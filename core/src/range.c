@@ -17,6 +17,8 @@
 #include "gap.h"
 #include "look.h"
 
+#define FEW 16 /* shown one by one before looking whether a run goes on */
+
 struct slipring_range {
     slipring_subscriber reader;
     bool begun;
@@ -154,8 +156,12 @@ int slipring_range_read(slipring_range *range, uint64_t until, const slipring_ra
             show_end(range);
             break;
         }
+        size_t run = sink->run && reader->position == range->expected ? sink->run(context, reader, until - reader->position) : 0;
+        range->expected += run;
+        if (run) continue;
+        uint64_t left = until - reader->position;
         range->shown = 0;
-        code = slipring_subscriber_drain(reader, (size_t)(until - reader->position), show, range, &taken);
+        code = slipring_subscriber_drain(reader, (size_t)(sink->run && left > FEW ? FEW : left), show, range, &taken);
         bool refused = !code && taken == 0 && reader->position < until;
         if (range->shown > taken) { /* the last was overwritten while it was copied */
             sink->drop(context);

@@ -62,7 +62,7 @@ void slr_read_advance(slipring_subscriber *sub) {
     sub->progress_bytes += sub->peeked_size;
 }
 
-static int peek_next(slipring_subscriber *sub, slipring_message *out) {
+static SLR_APART int peek_next(slipring_subscriber *sub, slipring_message *out) {
     const struct slr_segment *s = sub->s;
     uint64_t begun = sub->position;
     int code = SLIPRING_EMPTY;
@@ -127,13 +127,18 @@ int slr_give_up_peeked(slipring_subscriber *sub) {
     return code ? code : SLIPRING_LAPPED;
 }
 
-int slipring_subscriber_accept(slipring_subscriber *sub) {
+int slr_read_accept(slipring_subscriber *sub) {
     if (!sub->peeked) return slr_fault(SLIPRING_BAD_ARGUMENT, "", "there is no peeked message to accept");
     if (!slr_intact(sub, sub->position)) return slr_give_up_peeked(sub);
     slr_read_advance(sub);
     if (sub->conflate) slr_read_settle(sub, SLR_SETTLE_AT_ONCE);
-    slr_read_show_progress(sub);
     return SLIPRING_OK;
+}
+
+int slipring_subscriber_accept(slipring_subscriber *sub) {
+    int code = slr_read_accept(sub);
+    if (!code) slr_read_show_progress(sub);
+    return code;
 }
 
 bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim) {

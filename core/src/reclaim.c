@@ -92,19 +92,19 @@ struct goal {
 
 static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint64_t from, uint64_t limit,
                                 struct goal goal) {
+    /* By value: the compiler would read them again after every shared access. */
+    struct slr_slot *const slots = s->slot;
+    const uint64_t mask = s->slot_mask, shift = s->slot_shift;
     struct walk w = {.to = from};
-    while (w.to < limit && w.to - from < s->slot_count / 2) {
-        if (w.to >= goal.seq && (int64_t)(slr_start_of(s, w.to) - goal.position) >= 0) break;
-        struct slr_slot *slot = slr_slot_of(s, w.to);
+    if (limit > from && limit - from > s->slot_count / 2) limit = from + s->slot_count / 2;
+    for (; w.to < limit; w.to++) {
+        if (w.to >= goal.seq && (int64_t)(slr_observe(&slots[(w.to - 1) & mask].end) - goal.position) >= 0) break;
+        struct slr_slot *slot = &slots[w.to & mask];
         uint64_t word = slr_observe(&slot->word);
-        bool gone;
-        if (slr_word_lap(word) != slr_lap(s, w.to)) {
-            w.stale = true;
-            break;
-        }
-        if (!settle(s, self, slot, word, &gone)) break;
+        bool gone = false;
+        w.stale = slr_word_lap(word) != (w.to >> shift) + 1;
+        if (w.stale || (slr_word_state(word) != SLR_READY && !settle(s, self, slot, word, &gone))) break;
         w.abandoned += gone;
-        w.to++;
     }
     return w;
 }

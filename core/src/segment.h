@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apart.h"
 #include "atomics.h"
 #include "forks.h"
 #include "layout.h"
@@ -49,7 +50,7 @@ void slr_segment_close(struct slr_segment *segment);
 /* SLIPRING_OK, FORKED or TOPIC_GONE (removed through the bus: cheap, no system call). */
 int slr_segment_check(const struct slr_segment *segment);
 /* The same, and asks the file system whether the file still has a name. */
-int slr_segment_check_file(const struct slr_segment *segment);
+SLR_APART int slr_segment_check_file(const struct slr_segment *segment);
 
 static inline uint64_t slr_segment_writer_offset(uint32_t entry) {
     return SLR_PAGE + (uint64_t)entry * SLR_WRITER_SIZE;

@@ -19,15 +19,18 @@
 #include "subscriber.h"
 #include "wait.h"
 
-static bool lock_entry(struct slr_segment *s, int *out) {
+/* BUSY, without words: there is none. */
+static int lock_entry(struct slr_segment *s, int *out) {
     for (int dead = 0; dead <= 1; dead++)
         for (uint32_t e = 0; e < s->reader_count; e++) {
             if (slr_kind_is(slr_observe(&s->reader[e].state), SLR_KIND_FREE) == dead) continue;
-            if (!slr_lock_try(s->readers_fd, slr_segment_reader_offset(e))) continue;
-            *out = (int)e;
-            return true;
+            if (slr_lock_try(s->readers_fd, slr_segment_reader_offset(e))) {
+                *out = (int)e;
+                return SLIPRING_OK;
+            }
+            if (!slr_lock_refused()) return slr_fault_errno("cannot lock an entry of the reader table");
         }
-    return false;
+    return SLIPRING_BUSY;
 }
 
 static void set_kind(struct slr_reader *r, enum slr_kind kind) {
@@ -61,11 +64,12 @@ static int take_entry(slipring_subscriber *sub, bool reliable, bool required) {
         slr_sweep_readers(sub->s);
         slr_sweep_cursors(sub->s);
     }
-    if (sub->s->readers_writable && lock_entry(sub->s, &sub->entry)) {
+    int code = sub->s->readers_writable ? lock_entry(sub->s, &sub->entry) : SLIPRING_BUSY;
+    if (code == SLIPRING_OK) {
         SLR_POINT("subscribe.locked");
         own_entry(sub, reliable ? SLR_KIND_RELIABLE : SLR_KIND_LOSSY, reliable ? 0 : SLR_NO_HOLD);
-        return SLIPRING_OK;
     }
+    if (code != SLIPRING_BUSY) return code;
     if (!required) return SLIPRING_OK;
     if (!sub->s->readers_writable)
         return slr_fault(SLIPRING_DENIED, "lossy", "without write permission on the reader table only a lossy subscriber "

@@ -6,6 +6,7 @@
 #ifndef SLR_SUBSCRIBER_H
 #define SLR_SUBSCRIBER_H
 
+#include "apart.h"
 #include "ring.h"
 
 #define SLR_MAX_VIEWS 256
@@ -53,13 +54,14 @@ void slr_read_advance(slipring_subscriber *sub);
 void slr_read_show_progress(slipring_subscriber *sub);
 int slr_read_resync(slipring_subscriber *sub);
 int slr_read_peek(slipring_subscriber *sub, slipring_message *out); /* after slr_read_check */
+int slr_read_accept(slipring_subscriber *sub); /* and to be followed by slr_read_show_progress, when others may know */
 /* The peeked message was overwritten. LAPPED: go on from where the position is now, which is further than before. */
-int slr_give_up_peeked(slipring_subscriber *sub);
+SLR_APART int slr_give_up_peeked(slipring_subscriber *sub);
 
 /* conflate.c */
-int slr_peek_newest(slipring_subscriber *sub, slipring_message *out);
+SLR_APART int slr_peek_newest(slipring_subscriber *sub, slipring_message *out);
 void slr_conflate_to(slipring_subscriber *sub, uint64_t position);
-void slr_read_settle(slipring_subscriber *sub, uint64_t limit);
+SLR_APART void slr_read_settle(slipring_subscriber *sub, uint64_t limit);
 
 /* hold.c */
 uint64_t slr_hold_lowest(const slipring_subscriber *sub);

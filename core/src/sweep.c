@@ -4,7 +4,8 @@
  *
  * No lock is needed. A claim's word names that claim for ever: seen CLAIMED, then its owner's entry seen unlocked, it can
  * only belong to the dead, and is swapped to GONE from exactly that word. An entry is freed by a swap from exactly the
- * state (incarnation and all) that was seen before its owner was seen dead.
+ * state (incarnation and all) that was seen before its owner was seen dead. A model of it is checked by spin:
+ * core/models/registration.pml.
  */
 #include "claim.h"
 #include "clock.h"
@@ -72,7 +73,9 @@ uint32_t slr_sweep_readers(const struct slr_segment *s) {
 bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state) {
     struct slr_cursor *c = &s->cursor[entry];
     if (slr_peek(&c->expires_ns) <= 0 || slr_cursor_attached(s, entry)) return false;
-    if (slr_clock_realtime_ns() - slr_observe(&c->touched_ns) < slr_peek(&c->expires_ns)) return false;
+    /* Whatever stands there: the difference of two times wraps, and a clock that was set back has not run out. */
+    uint64_t idle_ns = (uint64_t)slr_clock_realtime_ns() - (uint64_t)slr_observe(&c->touched_ns);
+    if ((int64_t)idle_ns < slr_peek(&c->expires_ns)) return false;
     slr_swap_if(&c->state, state, slr_kind_next(state, SLR_KIND_FREE));
     return true;
 }

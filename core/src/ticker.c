@@ -12,14 +12,11 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 
 static bool steady(void) { /* the counter runs at one rate, whatever the processor does */
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
 }
-
-static inline uint64_t ticks_now(void) { return __rdtsc(); }
 
 /* 32 fractional bits; 0 if the interval is of no use. */
 static uint64_t rate(uint64_t ticks, int64_t ns) {
@@ -29,10 +26,10 @@ static uint64_t rate(uint64_t ticks, int64_t ns) {
 
 static bool close_to(uint64_t a, uint64_t b) { return a > b ? a - b < b / 1000 : b - a < a / 1000; }
 
-static int64_t look(struct slr_ticker *t) {
+int64_t slr_ticker_look(struct slr_ticker *t) {
     static _Thread_local int known; /* 0 not asked, 1 steady, 2 not */
     int64_t ns = slr_clock_realtime_ns();
-    uint64_t ticks = ticks_now();
+    uint64_t ticks = __builtin_ia32_rdtsc();
     if (!known) known = steady() ? 1 : 2;
     if (known == 2) return ns;
     if (t->ticks == 0) {
@@ -46,14 +43,8 @@ static int64_t look(struct slr_ticker *t) {
     if (trusted) t->good_for = ((uint64_t)LOOK_EVERY_NS << 32) / measured;
     return ns;
 }
-
-int64_t slr_ticker_now_ns(struct slr_ticker *t) {
-    uint64_t passed = ticks_now() - t->ticks;
-    if (passed >= t->good_for) return look(t);
-    return t->ns + (int64_t)(passed * t->ns_per_tick >> 32);
-}
 #else
-int64_t slr_ticker_now_ns(struct slr_ticker *t) {
+int64_t slr_ticker_look(struct slr_ticker *t) {
     (void)t;
     return slr_clock_realtime_ns();
 }

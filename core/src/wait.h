@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apart.h"
 #include "atomics.h"
 #include "layout.h"
 
@@ -18,7 +19,7 @@
 uint32_t slr_sleep_announce(_Atomic uint32_t *word);
 /* Until the word changes or the time comes: 0 (woken, perhaps for nothing), ETIMEDOUT or EINTR. */
 int slr_sleep(_Atomic uint32_t *word, uint32_t value, int64_t deadline_ns);
-void slr_wake_all(_Atomic uint32_t *word);
+SLR_APART void slr_wake_all(_Atomic uint32_t *word);
 
 /* One system call for each time somebody fell asleep; none when nobody did. The waker clears the flag, so a sleeper
  * that was killed costs one call, once; a waker killed before its call has left its mark, and the next one calls. */

@@ -5,10 +5,15 @@
  * A sleeper announces itself on every word (sequentially consistent), looks once more, and sleeps; a publisher makes a
  * message readable, fences, and looks for sleepers. So one of the two sees the other.
  *
- * A call sleeps for one slice at most and the caller comes again; slices grow with the time waited, from 5 ms to 1 s.
- * They bound what no wake-up can tell: a publisher killed between its commit and its wake-up, a topic whose file was
- * deleted, a damaged futex word, a signal that came just before we slept. Behind a claim that may turn out abandoned,
- * slices are 1 ms.
+ * A publisher that is killed after its message became readable, before it has looked, leaves the wake-up to the kernel
+ * (will.h), which wakes one of those asleep on the topic's word `orphan`. No value changes by that, so who has looked and
+ * does not sleep yet must notice the message otherwise: we sleep on the word of the slot of our position, too. The kernel
+ * takes the words in their order. So either we are at `orphan` when the publisher dies, or the slot's word, looked at
+ * after it, has changed. Who was woken there wakes all others, and has made the same will before it slept.
+ *
+ * A call sleeps for one slice at most and the caller comes again; slices grow with the time waited (slices.h). They bound
+ * what no wake-up can tell: a topic whose file was deleted, a damaged futex word, a signal that came just before we slept.
+ * Behind a claim that may turn out abandoned, slices are 1 ms.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -19,13 +24,15 @@
 #include "clock.h"
 #include "crowd.h"
 #include "fault.h"
+#include "points.h"
+#include "slices.h"
 #include "subscriber.h"
 #include "wait.h"
+#include "will.h"
 
 #define MS INT64_C(1000000)
-#define SHORTEST_SLICE (5 * MS)
-#define LONGEST_SLICE (1000 * MS)
 #define POLL_SLICE MS
+#define MOST_COVERED ((SLR_MOST_WORDS - 1) / 3) /* topics, of three words each, and the bell */
 #define LONGEST_SPIN (10000 * MS)
 
 struct waiting {
@@ -33,6 +40,8 @@ struct waiting {
     size_t count;
     _Atomic uint32_t *bell;
     uint32_t seen_rings;
+    bool covered;   /* a publisher's death wakes us */
+    bool bereaved;  /* it did */
     bool must_poll; /* behind a claim, or no permission to announce oneself */
 };
 
@@ -71,35 +80,61 @@ static bool spin(struct waiting *w, int64_t until) {
     return false;
 }
 
-static struct slr_word word_of(_Atomic uint32_t *word, uint32_t value) {
-    return (struct slr_word){.value = value, .address = (uint64_t)(uintptr_t)word, .flags = SLR_WORD_32};
+/* Announces us; the number of words. In this order: the orphans before the slots, see above, and after the others, since the
+ * kernel tells the last at which we were woken. */
+static size_t list_words(const struct waiting *w, struct slr_word *words, size_t *first_orphan) {
+    size_t count = 0;
+    if (w->bell) words[count++] = slr_word_of(w->bell, w->seen_rings);
+    for (size_t i = 0; i < w->count; i++) {
+        _Atomic uint32_t *wake = &w->subs[i]->s->readers->wake;
+        if (w->subs[i]->s->readers_writable) words[count++] = slr_word_of(wake, slr_sleep_announce(wake));
+    }
+    *first_orphan = count;
+    for (size_t i = 0; w->covered && i < w->count; i++) {
+        _Atomic uint32_t *orphan = &w->subs[i]->s->readers->orphan;
+        words[count++] = slr_word_of(orphan, slr_peek(orphan));
+    }
+    for (size_t i = 0; w->covered && i < w->count; i++) {
+        _Atomic uint64_t *slot = &slr_slot_of(w->subs[i]->s, w->subs[i]->position)->word;
+        words[count++] = slr_word_of(slot, (uint32_t)slr_peek(slot)); /* the lower half: state, writer, part of the lap */
+    }
+    return count;
+}
+
+static void wake_others(const struct waiting *w) {
+    for (size_t i = 0; i < w->count; i++)
+        if (w->subs[i]->s->readers_writable) slr_wake_all(&w->subs[i]->s->readers->wake);
+}
+
+static int sleep_on(struct waiting *w, struct slr_word *words, int64_t slice, int64_t deadline) {
+    size_t first_orphan, woken, count = list_words(w, words, &first_orphan);
+    w->must_poll = false;
+    if (anything(w)) return 0;
+    int64_t until = slr_clock_monotonic_ns() + (w->must_poll ? POLL_SLICE : slice);
+    if (w->covered) slr_will_make(&w->subs[0]->s->readers->orphan);
+    int slept = slr_sleep_on(words, count, until < deadline ? until : deadline, &woken);
+    SLR_POINT("sleep.over");
+    w->bereaved = w->covered && slept == 0 && woken >= first_orphan && woken < count;
+    if (w->bereaved) wake_others(w);
+    if (w->covered) slr_will_revoke();
+    return slept;
 }
 
 static int sleep_slice(struct waiting *w, int64_t slice, int64_t deadline) {
-    struct slr_word few[8], *words = w->count < 8 ? few : calloc(w->count + 1, sizeof *words);
+    struct slr_word few[13], *words = w->count <= 4 ? few : calloc(3 * w->count + 1, sizeof *words);
     if (!words) return ENOMEM;
-    size_t count = 0;
-    if (w->bell) words[count++] = word_of(w->bell, w->seen_rings);
-    for (size_t i = 0; i < w->count; i++) {
-        struct slr_segment *s = w->subs[i]->s;
-        if (s->readers_writable) words[count++] = word_of(&s->readers->wake, slr_sleep_announce(&s->readers->wake));
-    }
-    w->must_poll = false;
-    int slept = 0;
-    if (!anything(w)) {
-        int64_t until = slr_clock_monotonic_ns() + (w->must_poll ? POLL_SLICE : slice);
-        slept = slr_sleep_on(words, count, until < deadline ? until : deadline);
-    }
+    int slept = sleep_on(w, words, slice, deadline);
     if (words != few) free(words);
     return slept;
 }
 
 /* Kept by the first subscriber; reading a message sets it back. */
-static int64_t next_slice(const struct waiting *w) {
-    if (w->count == 0) return LONGEST_SLICE;
-    int64_t slice = w->subs[0]->slice_ns ? w->subs[0]->slice_ns : SHORTEST_SLICE;
-    w->subs[0]->slice_ns = slice < LONGEST_SLICE ? slice * 2 : slice;
-    return slice;
+static int64_t next_slice(struct waiting *w) {
+    if (w->count == 0) return SLR_LONGEST_BOUNDED_SLICE_NS; /* nobody to remember how long we have waited */
+    w->covered = w->count <= MOST_COVERED && slr_sleeps_on_many();
+    bool bounded = !w->covered;
+    for (size_t i = 0; i < w->count && !bounded; i++) bounded = slr_peek(&w->subs[i]->s->readers->mute) != 0;
+    return w->subs[0]->slice_ns = slr_slice(w->subs[0]->slice_ns, bounded);
 }
 
 int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell *bell, uint32_t seen_rings,
@@ -116,13 +151,17 @@ int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell 
     int64_t spin_until = now + spin_ns < deadline_ns ? now + spin_ns : deadline_ns;
     if (first && spin_ns > 0 && spin(&w, spin_until)) return check(&w, false);
     if (slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
-    int slept = sleep_slice(&w, next_slice(&w), deadline_ns);
-    code = check(&w, slept == ETIMEDOUT);
+    int64_t slice = next_slice(&w);
+    int slept = sleep_slice(&w, slice, deadline_ns);
+    code = check(&w, slept == ETIMEDOUT || w.bereaved); /* it may have been about to remove the topic */
     if (code) return code;
     if (slept == EINTR) return SLIPRING_INTERRUPTED;
-    if (slept == 0 && count) subs[0]->slice_ns = 0;
-    if (slept == 0 || slept == ETIMEDOUT)
-        return slept && slr_clock_monotonic_ns() >= deadline_ns ? SLIPRING_TIMEOUT : SLIPRING_OK;
-    errno = slept;
-    return slr_fault_errno("cannot sleep");
+    if (slept && slept != ETIMEDOUT) {
+        errno = slept;
+        return slr_fault_errno("cannot sleep");
+    }
+    if (slept && slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
+    if (count && slept == 0) subs[0]->slice_ns = 0;
+    if (count && slept && !w.must_poll) subs[0]->slice_ns = slr_slice_after(slice);
+    return SLIPRING_OK;
 }

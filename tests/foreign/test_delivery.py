@@ -27,10 +27,14 @@ def abort_a_loan(pub) -> None:
         pass
 
 
-def futex_word(bus, name: str) -> dict[str, int]:
+def readers_field(bus, name: str) -> int:
     [field] = [f for f in LAYOUT.structures["readers_header"] if f.name == name]
     raw = Path(bus.path, "t.readers").read_bytes()
-    [word] = struct.unpack_from("<I", raw, field.offset)
+    return struct.unpack_from("<I", raw, field.offset)[0]
+
+
+def futex_word(bus, name: str) -> dict[str, int]:
+    word = readers_field(bus, name)
     return {part: bits.of(word) for part, bits in LAYOUT.words["futex"].items()}
 
 
@@ -200,6 +204,7 @@ def test_a_foreign_publisher_wakes_a_sleeping_python_reader_or_leaves_the_mark(
         after = futex_word(bus, "wake")
         assert after["count"] > before["count"]
         assert after["waking"] == (language == "java")
+        assert readers_field(bus, "mute") == (language == "java")
         assert sleeper.result().body == b"0 "
         with bus.publisher("t") as pub:  # whoever comes next makes the call that is due
             pub.send(b"")

@@ -10,8 +10,9 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 INVARIANTS = (REPOSITORY / "docs/spec/invariants.md").read_text()
 DESIGNS = (REPOSITORY / "docs/guides/from-the-five-designs.md").read_text()
-CITED = sorted(set(re.findall(r"`([\w/]+\.py)::(test_\w+)`", INVARIANTS + DESIGNS)))
-PROGRAMS = sorted(set(re.findall(r"`([\w/]+\.c)`", INVARIANTS)))
+SECURITY = (REPOSITORY / "docs/security.md").read_text()
+CITED = sorted(set(re.findall(r"`([\w/]+\.py)::(test_\w+)`", INVARIANTS + DESIGNS + SECURITY)))
+PROGRAMS = sorted(set(re.findall(r"`([\w/]+\.c)`", INVARIANTS + SECURITY)))
 PAGES = [
     *REPOSITORY.glob("*.md"),
     *(REPOSITORY / "docs").rglob("*.md"),
@@ -45,6 +46,18 @@ def test_every_invariant_cites_a_test():
     assert len(sections) >= 10 + 11
     for section in sections:
         assert re.search(r"::test_|\.c`", section), section.splitlines()[0]
+
+
+def test_every_claim_of_the_security_page_cites_a_test_or_says_that_it_is_not_defended():
+    rows = [
+        row
+        for row in re.findall(r"^\|.*\|$", SECURITY, re.MULTILINE)
+        if not re.match(r"\|(-|.*shown by)", row)
+    ]
+    assert len(rows) > 20
+    for row in rows:
+        shown = row.rstrip("|").rpartition("|")[2].strip()
+        assert "::test_" in shown or "not defended" in shown or "no rights by topic" in shown, row
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))

@@ -27,8 +27,8 @@ def test_the_exported_names_are_exactly_these():
 def test_nothing_public_is_left_out_of_the_list():
     public = {
         name
-        for name, value in vars(slipring).items()
-        if not name.startswith("_") and not inspect.ismodule(value)
+        for name in dir(slipring)
+        if not name.startswith("_") and not inspect.ismodule(getattr(slipring, name))
     }
     assert public - {"annotations"} == CLASSES | FUNCTIONS | ERRORS
 

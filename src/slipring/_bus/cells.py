@@ -9,9 +9,8 @@ from typing import Any
 from slipring.errors import TopicExists
 
 from .cells_ends import CellsReader, CellsWriter
-from .cells_store import CellsStore
+from .cells_store import CellsStore, with_kind
 from .elements import Elements, describe, from_format
-from .native import _native
 from .settings import file_mode, positive
 
 
@@ -60,14 +59,6 @@ class Cells:
 
     def __repr__(self) -> str:
         return f"<Cells {self.name!r} depth={self.depth} of {self._elements}>"
-
-
-def with_kind(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    return {"topic": name, "kind": "cells", **found}
-
-
-def stats(path: str, name: str) -> dict[str, Any]:
-    return with_kind(name, _native.cells_stats(path, name))
 
 
 def _refuse(error: TopicExists, name: str, found: Elements, asked: Elements) -> None:

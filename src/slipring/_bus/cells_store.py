@@ -89,3 +89,11 @@ class SharedCells:
 
     def reader(self, name: str) -> ReaderEnd:
         return _native.CellsReader(self._path, name)
+
+
+def with_kind(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    return {"topic": name, "kind": "cells", **found}
+
+
+def stats(path: str, name: str) -> dict[str, Any]:
+    return with_kind(name, _native.cells_stats(path, name))

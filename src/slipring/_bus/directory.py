@@ -30,11 +30,32 @@ def _is_unfinished(path: str) -> bool:
     return ours and not os.listdir(path)
 
 
+def _made(root: str) -> os.stat_result:
+    """Asked first: makedirs takes a directory that cannot be inspected now for something else."""
+    try:
+        status = os.stat(root)
+    except FileNotFoundError:
+        os.makedirs(root, mode=0o700, exist_ok=True)
+        status = os.stat(root)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), root)
+    return status
+
+
+def listed(path: str) -> list[str]:
+    """What is in a directory, in order; nothing if it is not there."""
+    try:
+        return sorted(os.listdir(path))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise fault(error, path) from error
+
+
 def make(root: str, path: str) -> None:
     """The bus's directory: private, unless somebody made its root for others too."""
     try:
-        os.makedirs(root, mode=0o700, exist_ok=True)
-        mode = stat.S_IMODE(os.stat(root).st_mode)
+        mode = stat.S_IMODE(_made(root).st_mode)
         sticky = bool(mode & stat.S_ISVTX)
         if mode & 0o002 and not sticky:
             raise Denied(f"root='{root}' may be written by everybody: use another directory", argument="root")

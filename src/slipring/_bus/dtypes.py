@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -44,6 +43,8 @@ def to_text(dtype: Any, what: str) -> tuple[str, int]:
 @lru_cache(maxsize=64)
 def from_text(text: str, item_size: int, what: str) -> Any:
     """The dtype that `to_text` wrote; anything else is Corrupt."""
+    import ast  # slow to import, and every bus knows this module
+
     try:
         chosen = numpy(what).dtype(ast.literal_eval(text) if text.startswith("[") else text)
     except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError) as error:

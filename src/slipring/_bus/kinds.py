@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import cells, frame_streams
+from . import cells_store, frame_streams
 from .native import _native
 
 
@@ -43,7 +43,7 @@ CELLS = Kind(
     "cells",
     ("cells",),
     _native.cells_remove,
-    cells.stats,
+    cells_store.stats,
     _native.cells_stats,
     _native.cells_sweep,
     ("writers", "readers"),

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slipring.errors import Busy, PeerGone, SystemFault
 
+from .directory import listed
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -195,12 +197,11 @@ def _about(text: bytes) -> dict[str, Any]:
 def origins(directory: str, topic: str | None = None) -> list[dict[str, Any]]:
     """What is known of every origin: its name, topic, generation, upstream."""
     found = []
-    with contextlib.suppress(FileNotFoundError):
-        for name in sorted(os.listdir(directory)):
-            if topic is None or name.startswith(f"{topic}."):
-                with contextlib.suppress(OSError), open(os.path.join(directory, name), "rb") as file:
-                    file.seek(_ABOUT_AT)
-                    about = _about(file.read(_MOST_BYTES))
-                    if topic is None or about.get("topic") == topic:
-                        found.append({**about, "file": name})
+    for name in listed(directory):
+        if topic is None or name.startswith(f"{topic}."):
+            with contextlib.suppress(OSError), open(os.path.join(directory, name), "rb") as file:
+                file.seek(_ABOUT_AT)
+                about = _about(file.read(_MOST_BYTES))
+                if topic is None or about.get("topic") == topic:
+                    found.append({**about, "file": name})
     return found

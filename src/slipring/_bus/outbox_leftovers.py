@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from slipring.errors import Corrupt
 
-from . import life
+from . import directory, life
 from .origin import lock, origins
 from .outbox import BRIEF, Outbox, place_of
 
@@ -27,10 +27,7 @@ def examine(bus_path: str, generation: Callable[[str], str], repair: bool) -> li
 
 
 def _jobs(bus_path: str) -> list[str]:
-    try:
-        return sorted(os.listdir(place_of(bus_path)))
-    except FileNotFoundError:
-        return []
+    return directory.listed(place_of(bus_path))
 
 
 def clear_brief(bus_path: str) -> None:

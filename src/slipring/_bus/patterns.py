@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a bus has beside topics of messages: cells, frames and calls. Each stands on something that another kind of bus
-can replace: a store of cells, a store of frames, the ground of calls.
+can replace: a store of cells, a store of frames, the ground of calls. Each is imported by who uses it: most processes
+only publish and subscribe.
 """
 
 from __future__ import annotations
@@ -8,11 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, cast
 
-from . import cells, directory
-from .cells import Cells
-from .cells_store import CellsStore, SharedCells
-from .frame_store import FrameStore, SharedFrames
-from .frames import Frames
+from . import directory
 from .topics import Topics
 
 if TYPE_CHECKING:
@@ -20,6 +17,10 @@ if TYPE_CHECKING:
     from .calls.client import Client
     from .calls.ground import Ground
     from .calls.server import Server
+    from .cells import Cells
+    from .cells_store import CellsStore
+    from .frame_store import FrameStore
+    from .frames import Frames
 
 
 class Made(Protocol):
@@ -49,12 +50,16 @@ class Patterns(Topics):
         """The newest `depth` (default 4) values of one writer for one reader: numpy values, or `size` bytes.
 
         Creates them when missing. What is given must match what exists; what is not takes what is there."""
+        from . import cells
+
         arguments = (dtype, depth, shape, size, mode, exist_ok)
         store = self._cells_store()
         cells.create(store, self._topic(name), *arguments)
-        return Cells(store, name, self._handles.add)
+        return cells.Cells(store, name, self._handles.add)
 
     def _cells_store(self) -> CellsStore:
+        from .cells_store import SharedCells
+
         return SharedCells(self.path, lambda: directory.make(self.root, self.path))
 
     def frames(
@@ -70,11 +75,15 @@ class Patterns(Topics):
     ) -> Frames:
         """Large arrays, in place: `.publisher()`, `.subscriber()`. What is not given takes what is there; a
         publisher needs shape, and by default dtype="u1" and buffers=4. streams: names, or a dict by name."""
+        from .frames import Frames
+
         given = {"mode": mode, "max_readers": max_readers}
         arguments = (shape, dtype, buffers, streams, given)
         return Frames(cast("Bus", self), self._frame_store(), self._topic(topic), *arguments)
 
     def _frame_store(self) -> FrameStore:
+        from .frame_store import SharedFrames
+
         return SharedFrames(self.path, lambda: directory.make(self.root, self.path))
 
     # Calls

@@ -10,7 +10,7 @@ from typing import Any
 
 from slipring.errors import BadArgument, Closed, SlipringError, TopicNotFound
 
-from . import directory, doctor, frame_streams, kinds, settings
+from . import directory, frame_streams, kinds, settings
 from .clock import Clock
 from .closing import Closing
 from .native import _native
@@ -156,12 +156,9 @@ class Topics(Closing):
         """What the dead left behind, and damaged topics; with repair, cleared."""
         if self._closed:
             raise Closed("this bus is closed")
+        from . import doctor  # it knows all that can be left behind, and few ask
+
         return doctor.examine(self.path, self._files(), repair)
 
     def _files(self) -> list[str]:
-        try:
-            return sorted(os.listdir(self.path))
-        except FileNotFoundError:
-            return []  # nobody has made a topic yet
-        except OSError as error:
-            raise directory.fault(error, self.path) from error
+        return directory.listed(self.path)  # nothing: nobody has made a topic yet

@@ -125,12 +125,22 @@ static bool copy_scattered(PyObject *object, struct body *out) {
     return true;
 }
 
+size_t bytes_contents;
+
+bool bytes_ready(void) {
+    PyObject *sample = PyBytes_FromStringAndSize("sample", 6);
+    if (!sample) return false;
+    bytes_contents = (size_t)(PyBytes_AsString(sample) - (char *)sample);
+    Py_DECREF(sample);
+    return true;
+}
+
 bool body_get(PyObject *object, struct body *out) {
     out->has_view = false;
     out->copy = NULL;
     if (PyBytes_CheckExact(object)) {
-        out->data = PyBytes_AsString(object);
-        out->size = PyBytes_Size(object);
+        out->data = bytes_data(object);
+        out->size = Py_SIZE(object);
         return true;
     }
     if (PyUnicode_Check(object)) {

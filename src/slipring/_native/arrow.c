@@ -5,6 +5,7 @@
 #include "columns.h"
 
 #define KEEP_EXPECTING (INT64_C(1) << 24)
+#define FEW 16 /* taken one by one before looking whether the usual way goes on */
 #define ENOUGH_BYTES (INT64_C(1) << 29)
 #define ASKED                                                                                            \
     (COLUMN_BIT(TOPIC) | COLUMN_BIT(OFFSET) | COLUMN_BIT(TIMESTAMP) | COLUMN_BIT(SENDER) | COLUMN_BIT(TYPE) | \
@@ -26,12 +27,13 @@ static int drain(Subscriber *self, struct batch *b) {
     int code = SLIPRING_EMPTY;
     if (!self->sub) return code;
     PyThreadState *state = handle_release_gil(&self->handle);
-    for (int64_t goal = goal_of(self, b); b->rows < goal;) {
-        size_t taken, before = (size_t)b->rows;
-        code = slipring_subscriber_drain(self->sub, (size_t)(goal - b->rows), take, b, &taken);
+    for (int64_t goal = goal_of(self, b); b->rows < goal && batch_bytes(b) <= ENOUGH_BYTES;) {
+        if (batch_take_run(b, self->sub, goal - b->rows)) continue;
+        size_t taken, before = (size_t)b->rows, few = (size_t)(goal - b->rows < FEW ? goal - b->rows : FEW);
+        code = slipring_subscriber_drain(self->sub, few, take, b, &taken);
         batch_cut(b, (int64_t)(before + taken));
         if (code == SLIPRING_LAPPED) continue;
-        if (code || taken == 0 || b->no_memory || batch_bytes(b) > ENOUGH_BYTES) break;
+        if (code || taken == 0 || b->no_memory) break;
     }
     handle_retake_gil(&self->handle, state);
     return b->rows ? SLIPRING_OK : code;

@@ -123,7 +123,7 @@ static inline void number(struct batch *b, enum column column, int64_t value) {
 bool batch_take(struct batch *b, const slipring_message *m) {
     struct bytes_column *value = &b->texts[COLUMN_VALUE];
     if (b->rows == b->limit) return false;
-    if (b->asked & NAMES && !(b->run_begun && meta_is(&b->run.meta, m)) && !begin_run(b, m)) b->no_memory = true;
+    if (!(b->run_begun && meta_is(&b->run.meta, m)) && !begin_run(b, m)) b->no_memory = true;
     if (value->ends) {
         if (value->used + m->size > MOST_BYTES) return false;
         if (!reserve(value, m->size)) b->no_memory = true;
@@ -139,6 +139,45 @@ bool batch_take(struct batch *b, const slipring_message *m) {
     number(b, COLUMN_SPAN, 1);
     number(b, COLUMN_LOST, 0);
     b->rows++;
+    return true;
+}
+
+/* Those sent by one call have one time: dividing is the dearest of what a row needs. */
+static void into_micros(int64_t *micros, const int64_t *nanos, int64_t from, int64_t to) {
+    int64_t known = 0, micro = 0;
+    for (int64_t i = from; i < to; i++) {
+        int64_t nano = nanos[i];
+        if (nano != known) {
+            known = nano;
+            micro = nano / 1000;
+        }
+        micros[i] = micro;
+    }
+}
+
+bool batch_take_run(struct batch *b, slipring_subscriber *sub, int64_t most) {
+    struct bytes_column *value = &b->texts[COLUMN_VALUE];
+    int64_t *micros = b->numbers[COLUMN_TIMESTAMP], *nanos = b->numbers[COLUMN_TIMESTAMP_NS], before = b->rows;
+    if (most > b->limit - b->rows) most = b->limit - b->rows;
+    if (!b->run_begun || most == 0) return false;
+    slipring_columns c = {.rows = (size_t)before,
+                          .seqs = b->numbers[COLUMN_OFFSET],
+                          .times_ns = nanos ? nanos : micros,
+                          .names = b->run.meta.words,
+                          .type_size = b->run.meta.type_size,
+                          .sender_size = b->run.meta.sender_size};
+    if (value->ends) {
+        c.ends = value->ends + 1;
+        c.data = (uint8_t *)value->data;
+        c.data_used = (size_t)value->used;
+        c.data_room = (size_t)(value->room < MOST_BYTES ? value->room : MOST_BYTES);
+    }
+    if (!slipring_subscriber_take_columns(sub, &c, (size_t)most)) return false;
+    b->rows = (int64_t)c.rows;
+    value->used = (int64_t)c.data_used;
+    if (micros) into_micros(micros, c.times_ns, before, b->rows);
+    for (int64_t i = before; b->numbers[COLUMN_SPAN] && i < b->rows; i++) b->numbers[COLUMN_SPAN][i] = 1;
+    for (int64_t i = before; b->numbers[COLUMN_LOST] && i < b->rows; i++) b->numbers[COLUMN_LOST][i] = 0;
     return true;
 }
 

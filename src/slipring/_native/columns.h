@@ -69,6 +69,8 @@ bool batch_start(struct batch *b, unsigned asked, int64_t limit, int64_t expecte
 void batch_free(struct batch *b);
 /* One more row: false if there is no room for it in any batch (rows is 0 then), or not in this one, or no memory. */
 bool batch_take(struct batch *b, const slipring_message *m);
+/* As many more as follow with the names of the last, most at most: false if there is none. */
+bool batch_take_run(struct batch *b, slipring_subscriber *sub, int64_t most);
 bool batch_take_hole(struct batch *b, uint64_t first, uint64_t span, uint64_t lost);
 /* Only the first rows count: what was copied after them was overwritten meanwhile. */
 void batch_cut(struct batch *b, int64_t rows);
@@ -76,6 +78,12 @@ void batch_cut(struct batch *b, int64_t rows);
 PyObject *batch_hand_over(struct batch *b, const struct batch_constants *constants);
 
 static inline int64_t batch_bytes(const struct batch *b) { return b->texts[COLUMN_VALUE].used; }
+
+/* Of the last row's body. */
+static inline int64_t batch_last_bytes(const struct batch *b) {
+    const int32_t *ends = b->texts[COLUMN_VALUE].ends;
+    return ends && b->rows ? ends[b->rows] - ends[b->rows - 1] : 0;
+}
 
 /* arrow_capsules.c: takes the buffers over, three a column: validity, first, second (NULL where there is none). */
 struct column_buffers {

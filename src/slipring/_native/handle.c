@@ -29,13 +29,18 @@ void handle_clear(struct handle *h) {
     h->busy_lock = NULL;
 }
 
-void handle_lock(struct handle *h) {
-    while (h->busy) { /* another thread copies something large */
+/* Another thread copies something large. */
+static SELDOM void wait_while_busy(struct handle *h) {
+    while (h->busy) {
         Py_BEGIN_ALLOW_THREADS
         PyThread_acquire_lock(h->busy_lock, WAIT_LOCK);
         PyThread_release_lock(h->busy_lock);
         Py_END_ALLOW_THREADS
     }
+}
+
+void handle_lock(struct handle *h) {
+    if (h->busy) wait_while_busy(h);
 }
 
 void handle_unlock(struct handle *h) { (void)h; }

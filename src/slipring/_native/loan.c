@@ -4,6 +4,7 @@
  * aborts. If slices or arrays of the view are still alive then, nothing is sent (they could change the message): the
  * claim stays open until they are gone, and is aborted then.
  */
+#include "kept.h"
 #include "native.h"
 
 typedef struct Loan {
@@ -16,27 +17,27 @@ typedef struct Loan {
 } Loan;
 
 PyTypeObject *loan_type;
+static struct kept kept;
 
 #define COMMITTED UINT64_MAX /* instead of a sequence: nothing is left to abort */
 
 PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const char *const names[] = {"size", "type", "timeout"};
     PyObject *given[3] = {NULL, NULL, NULL};
-    if (!arguments_parse("loan", names, 3, 1, args, nargs, kwnames, given)) return NULL;
-    size_t size = 0;
+    if (!arguments_get("loan", names, 3, 1, args, nargs, kwnames, given)) return NULL;
     PyObject *number = PyNumber_Index(given[0]);
     if (!number) {
         PyErr_SetString(PyExc_TypeError, "size must be an integer number of bytes");
         return NULL;
     }
-    size = PyLong_AsSize_t(number);
+    size_t size = PyLong_AsSize_t(number);
     Py_DECREF(number);
-    if (PyErr_Occurred()) {
+    if (size == (size_t)-1 && PyErr_Occurred()) {
         PyErr_Clear();
         return raise_bad_argument("size", "size must be at least 0 and fit the address space");
     }
-    Loan *loan = PyObject_New(Loan, loan_type);
-    if (!loan) return NULL;
+    Loan *loan = kept_take(&kept);
+    if (!loan && !(loan = PyObject_New(Loan, loan_type))) return NULL;
     Py_INCREF(self);
     Py_XINCREF(given[1]);
     Py_XINCREF(given[2]);
@@ -91,7 +92,7 @@ static PyObject *loan_enter(PyObject *object, PyObject *ignored) {
 /* True if no buffer of the loan is left, nor anything else that knows its memory: numpy.ndarray(buffer=view) releases the
  * buffer and keeps the region. */
 static bool take_back(Loan *loan) {
-    PyObject *result = loan->view ? PyObject_CallMethod(loan->view, "release", NULL) : NULL;
+    PyObject *result = loan->view ? region_release(loan->view) : NULL;
     if (!result) PyErr_Clear(); /* an array was made from the view itself: the region knows */
     Py_XDECREF(result);
     Py_CLEAR(loan->view);
@@ -128,14 +129,12 @@ static PyObject *loan_exit(PyObject *object, PyObject *const *args, Py_ssize_t n
 
 static void loan_dealloc(PyObject *object) {
     Loan *loan = (Loan *)object;
-    PyTypeObject *type = Py_TYPE(object);
     Py_XDECREF(loan->view);
     Py_XDECREF(loan->region);
     Py_XDECREF(loan->type_text);
     Py_XDECREF(loan->timeout);
     Py_DECREF(loan->publisher);
-    PyObject_Free(object);
-    Py_DECREF(type);
+    kept_give(&kept, object);
 }
 
 static PyObject *loan_seq(PyObject *object, void *ignored) {

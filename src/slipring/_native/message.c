@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kept.h"
 #include "native.h"
 
 PyTypeObject *message_type;
-
-/* A few dead messages are kept for the next ones: half of what an object costs is its memory. Under the GIL only. */
-#ifdef Py_GIL_DISABLED
-#define KEPT 0
-#else
-#define KEPT 64
-#endif
-static Message *kept[KEPT + 1];
-static int kept_count;
-
-static Message *message_allocate(void) {
-    if (kept_count == 0) return PyObject_New(Message, message_type);
-    return (Message *)PyObject_Init((PyObject *)kept[--kept_count], message_type);
-}
+static struct kept kept;
 
 PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, uint64_t seq, int64_t time_ns) {
-    Message *m = message_allocate();
-    if (!m) {
+    Message *m = kept_take(&kept);
+    if (!m && !(m = PyObject_New(Message, message_type))) {
         Py_DECREF(body);
         return NULL;
     }
@@ -53,16 +41,11 @@ static PyObject *message_create(PyTypeObject *type, PyObject *args, PyObject *kw
 
 static void message_dealloc(PyObject *self) {
     Message *m = (Message *)self;
-    PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(m->body);
     Py_XDECREF(m->sender);
     Py_XDECREF(m->type);
     Py_XDECREF(m->topic);
-    if (kept_count < KEPT)
-        kept[kept_count++] = m;
-    else
-        PyObject_Free(self);
-    Py_DECREF(type);
+    kept_give(&kept, self);
 }
 
 #define SHOWN 64 /* bytes of a body in its repr */

@@ -35,7 +35,7 @@ static bool add_codes(PyObject *module) {
 }
 
 static int execute(PyObject *module) {
-    bool ready = message_type_ready(module) && publisher_type_ready(module) && subscriber_type_ready(module) &&
+    bool ready = bytes_ready() && message_type_ready(module) && publisher_type_ready(module) && subscriber_type_ready(module) &&
                  region_type_ready(module) && view_type_ready(module) && loan_type_ready(module) &&
                  bell_type_ready(module) && looker_type_ready(module) && range_type_ready(module) && cells_types_ready(module) &&
                  frame_writer_type_ready(module) && frame_reader_type_ready(module) && add_codes(module);

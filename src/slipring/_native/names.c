@@ -8,8 +8,8 @@
 bool names_become(struct names *names, const struct meta *meta) {
     const char *bytes = (const char *)meta->words;
     /* Another program's bytes need not be UTF-8. */
-    PyObject *type = PyUnicode_DecodeUTF8(bytes, meta->type_size, "replace");
-    PyObject *sender = type ? PyUnicode_DecodeUTF8(bytes + meta->type_size, meta->sender_size, "replace") : NULL;
+    PyObject *type = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)meta->type_size, "replace");
+    PyObject *sender = type ? PyUnicode_DecodeUTF8(bytes + meta->type_size, (Py_ssize_t)meta->sender_size, "replace") : NULL;
     if (!sender) {
         Py_XDECREF(type);
         return false;

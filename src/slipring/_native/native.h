@@ -41,9 +41,10 @@ void handle_retake_gil(struct handle *h, PyThreadState *state);
 
 /* Errors ---------------------------------------------------------------------------------------------------- */
 
-PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
-PyObject *raise_closed(const char *what);
-PyObject *raise_bad_argument(const char *argument, const char *message);
+#define SELDOM __attribute__((cold, noinline)) /* stays out of the hot paths, which are flattened */
+SELDOM PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
+SELDOM PyObject *raise_closed(const char *what);
+SELDOM PyObject *raise_bad_argument(const char *argument, const char *message);
 PyObject *set_error_factory(PyObject *module, PyObject *factory);
 
 /* Arguments ------------------------------------------------------------------------------------------------- */
@@ -67,6 +68,13 @@ static inline bool arguments_get(const char *function, const char *const *names,
     for (Py_ssize_t i = 0; i < nargs; i++) out[i] = args[i];
     return true;
 }
+
+/* Bytes, exactly: what PyBytes_AsString and PyBytes_Size tell, without a call for each message. Their contents begin at the
+ * same distance in all of them, which is found out once. */
+extern size_t bytes_contents;
+bool bytes_ready(void);
+static inline char *bytes_data(PyObject *bytes) { return (char *)bytes + bytes_contents; }
+static inline size_t bytes_size(PyObject *bytes) { return (size_t)Py_SIZE(bytes); }
 
 struct body {
     const void *data;
@@ -97,16 +105,16 @@ typedef struct Publisher {
 
 /* names.c: the type and sender behind a body. */
 struct meta {
-    uint8_t type_size, sender_size;
+    size_t type_size, sender_size; /* not the bytes they are: two in a row would be compared as one word, just stored in halves */
     uint64_t words[(SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER) / 8 + 1];
 };
 
 struct names { /* those of the last message; zero at first */
     PyObject *type, *sender;
-    struct meta meta;
+    struct meta meta, next; /* next: a copy of others, until it is known that they were not being overwritten */
 };
 
-static inline size_t meta_words(const struct meta *m) { return ((size_t)m->type_size + m->sender_size + 7) / 8; }
+static inline size_t meta_words(const struct meta *m) { return (m->type_size + m->sender_size + 7) / 8; }
 
 static inline void meta_copy(struct meta *to, const slipring_message *m) {
     to->type_size = m->type_size;
@@ -127,7 +135,7 @@ static inline bool names_are(const struct names *names, const slipring_message *
     return names->type && meta_is(&names->meta, m);
 }
 
-bool names_become(struct names *names, const struct meta *meta);
+SELDOM bool names_become(struct names *names, const struct meta *meta);
 void names_clear(struct names *names);
 
 typedef struct Subscriber {
@@ -166,12 +174,18 @@ PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject
 PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable, void (*done)(PyObject *owner, uint64_t seq),
                      uint64_t seq);
 PyObject *region_memoryview(PyObject *region);
+PyObject *region_release(PyObject *memoryview); /* its release(): None, or NULL with the exception */
 void region_forget(PyObject *region, uint64_t seq); /* `done` gets this instead */
 bool region_in_use(PyObject *region); /* some buffer of it is not released */
 
 bool publisher_enter(Publisher *self);
 void publisher_leave(Publisher *self);
 void publisher_unpin(Publisher *self); /* leave, when the handle is not locked */
+/* After FULL: 1 try again, 0 the time is up, -1 exception. */
+int publisher_wait(Publisher *self, struct timeout *timeout);
+/* given, or what is usual for the topic if that is NULL. */
+bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out);
+PyObject *publisher_send_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out);
 PyObject *publisher_send_noted(PyObject *self, PyObject *args);
 PyObject *publisher_send_rows_noted(PyObject *self, PyObject *args);

@@ -13,11 +13,13 @@ bool publisher_enter(Publisher *self) {
     return true;
 }
 
+static SELDOM void close_core(Publisher *self) {
+    if (self->pub) slipring_publisher_close(self->pub);
+    self->pub = NULL;
+}
+
 static void close_if_unused(Publisher *self) {
-    if (self->handle.users == 0 && self->handle.closing && self->pub) {
-        slipring_publisher_close(self->pub);
-        self->pub = NULL;
-    }
+    if (self->handle.closing && self->handle.users == 0) close_core(self);
 }
 
 void publisher_unpin(Publisher *self) {
@@ -75,8 +77,7 @@ static void publisher_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* FULL: 1 try again, 0 the time is up, -1 exception. */
-static int wait_for_space(Publisher *self, struct timeout *timeout) {
+int publisher_wait(Publisher *self, struct timeout *timeout) {
     int code;
     int64_t deadline = timeout_deadline(timeout);
     handle_unlock(&self->handle); /* waiting only looks: other threads may send meanwhile */
@@ -95,7 +96,7 @@ static int wait_for_space(Publisher *self, struct timeout *timeout) {
     return code || PyErr_CheckSignals() ? -1 : 1;
 }
 
-static bool default_timeout(Publisher *self, PyObject *given, struct timeout *out) {
+bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out) {
     if (given) return timeout_parse(given, out);
     *out = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
     out->never_waits = !slipring_publisher_reliable(self->pub);
@@ -136,29 +137,30 @@ static PyObject *send_until(Publisher *self, const struct sending *m, struct tim
         int code = try_send(self, m, &seq);
         if (code == SLIPRING_OK) return sequence(seq);
         if (code != SLIPRING_FULL || timeout->never_waits) return raise_code(code);
-        int again = wait_for_space(self, timeout);
+        int again = publisher_wait(self, timeout);
         if (again < 0) return NULL;
         if (again == 0) return raise_code(code);
     }
 }
 
-/* The usual case: bytes alone, and there is room. NULL without an exception: go the general way. */
-static PyObject *send_bytes_now(Publisher *self, PyObject *bytes) {
+/* The usual case: some bytes alone, and there is room. NULL without an exception: there is none. */
+static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObject *bytes) {
     uint64_t seq;
+    PyObject *sent = NULL;
     if (!publisher_enter(self)) return NULL;
-    size_t size = (size_t)PyBytes_Size(bytes);
-    int code = size < LARGE_COPY
-                   ? slipring_publisher_send(self->pub, PyBytes_AsString(bytes), size, "", 0, SLIPRING_NOW, &seq)
-                   : SLIPRING_FULL;
+    int code = slipring_publisher_send(self->pub, bytes_data(bytes), bytes_size(bytes), "", 0, SLIPRING_NOW, &seq);
+    if (code == SLIPRING_OK)
+        sent = sequence(seq);
+    else if (code != SLIPRING_FULL)
+        raise_code(code);
     publisher_leave(self);
-    if (code == SLIPRING_OK) return sequence(seq);
-    return code == SLIPRING_FULL ? NULL : raise_code(code);
+    return sent;
 }
 
 static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const char *const names[] = {"body", "type", "timeout"};
     Publisher *self = (Publisher *)object;
-    if (nargs == 1 && !kwnames && PyBytes_CheckExact(args[0])) {
+    if (nargs == 1 && !kwnames && PyBytes_CheckExact(args[0]) && bytes_size(args[0]) < LARGE_COPY) {
         PyObject *sent = send_bytes_now(self, args[0]);
         if (sent || PyErr_Occurred()) return sent;
     }
@@ -169,7 +171,7 @@ static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssiz
     if (!arguments_get("send", names, 3, 1, args, nargs, kwnames, given)) return NULL;
     if (!publisher_enter(self)) return NULL;
     m.sender = NULL;
-    if (text_get(given[1], "type", &m.type, &m.type_size) && default_timeout(self, given[2], &timeout) &&
+    if (text_get(given[1], "type", &m.type, &m.type_size) && publisher_timeout(self, given[2], &timeout) &&
         body_get(given[0], &m.body)) {
         seq = send_until(self, &m, &timeout);
         body_release(&m.body);
@@ -191,7 +193,7 @@ static PyObject *publisher_send_as(PyObject *object, PyObject *const *args, Py_s
     if (m.time_ns == -1 && PyErr_Occurred()) return NULL;
     if (!publisher_enter(self)) return NULL;
     if (text_get(given[1], "type", &m.type, &m.type_size) && text_get(given[2], "sender", &m.sender, &m.sender_size) &&
-        default_timeout(self, given[4], &timeout) && body_get(given[0], &m.body)) {
+        publisher_timeout(self, given[4], &timeout) && body_get(given[0], &m.body)) {
         seq = send_until(self, &m, &timeout);
         body_release(&m.body);
     }
@@ -205,109 +207,14 @@ int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject 
     Py_ssize_t type_size;
     struct timeout timeout;
     int code = SLIPRING_OK, again = 1;
-    if (!text_get(type_text, "type", &type, &type_size) || !default_timeout(self, timeout_value, &timeout)) return -1;
+    if (!text_get(type_text, "type", &type, &type_size) || !publisher_timeout(self, timeout_value, &timeout)) return -1;
     while (again > 0) {
         code = slipring_publisher_claim(self->pub, size, type, (size_t)type_size, SLIPRING_NOW, out);
         if (code != SLIPRING_FULL || timeout.never_waits) break;
-        again = wait_for_space(self, &timeout);
+        again = publisher_wait(self, &timeout);
     }
     if (code && again >= 0) raise_code(code);
     return PyErr_Occurred() ? -1 : 0;
-}
-
-/* The bodies of send_many, all looked at before the first is sent. */
-struct bodies {
-    slipring_body *raw;
-    struct body *buffers; /* of those that are not plain bytes; NULL while there are none */
-    size_t count, buffer_count;
-};
-
-static bool gather_buffer(PyObject *item, struct bodies *b, size_t most) {
-    if (!b->buffers && !(b->buffers = PyMem_Calloc(most, sizeof *b->buffers))) {
-        PyErr_NoMemory();
-        return false;
-    }
-    struct body *body = &b->buffers[b->buffer_count];
-    if (!body_get(item, body)) return false;
-    b->buffer_count++;
-    b->raw[b->count++] = (slipring_body){.data = body->data, .size = (size_t)body->size};
-    return true;
-}
-
-static bool gather(PyObject *items, size_t most, struct bodies *b, size_t *largest) {
-    *b = (struct bodies){.raw = PyMem_Malloc((most ? most : 1) * sizeof *b->raw)};
-    *largest = 0;
-    if (!b->raw) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < most; i++) {
-        PyObject *item = PyTuple_GetItem(items, (Py_ssize_t)i);
-        if (PyBytes_CheckExact(item))
-            b->raw[b->count++] = (slipring_body){.data = PyBytes_AsString(item), .size = (size_t)PyBytes_Size(item)};
-        else if (!gather_buffer(item, b, most))
-            return false;
-        if (b->raw[i].size > *largest) *largest = b->raw[i].size;
-    }
-    return true;
-}
-
-static void let_go(struct bodies *b) {
-    for (size_t i = 0; i < b->buffer_count; i++) body_release(&b->buffers[i]);
-    PyMem_Free(b->buffers);
-    PyMem_Free(b->raw);
-}
-
-#define AT_ONCE 1024 /* messages between two looks for signals */
-
-static bool send_all(Publisher *self, const struct bodies *b, const char *type, Py_ssize_t type_size,
-                     struct timeout *timeout, uint64_t *last) {
-    for (size_t done = 0, sent; done < b->count; done += sent) {
-        size_t size = b->count - done < AT_ONCE ? b->count - done : AT_ONCE;
-        int code = slipring_publisher_try_send_many(self->pub, b->raw + done, size, type, (size_t)type_size, &sent, last);
-        if (code == SLIPRING_OK) continue;
-        int again = code == SLIPRING_FULL && !timeout->never_waits ? wait_for_space(self, timeout) : 0;
-        if (again == 0) raise_code(code);
-        if (again <= 0) return false;
-    }
-    return true;
-}
-
-static PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"bodies", "type", "timeout"};
-    Publisher *self = (Publisher *)object;
-    PyObject *given[3] = {NULL, NULL, NULL};
-    const char *type;
-    Py_ssize_t type_size;
-    struct timeout timeout;
-    struct bodies bodies = {.raw = NULL};
-    size_t largest;
-    uint64_t last = 0;
-    if (!arguments_parse("send_many", names, 3, 1, args, nargs, kwnames, given)) return NULL;
-    if (PyUnicode_Check(given[0]) || PyObject_CheckBuffer(given[0])) {
-        PyErr_SetString(PyExc_TypeError, "bodies must be a sequence of bodies, not one: use send()");
-        return NULL;
-    }
-    /* A tuple: nobody can change it under us while we wait. */
-    PyObject *items = PySequence_Tuple(given[0]);
-    if (!items) return NULL;
-    size_t count = (size_t)PyTuple_Size(items);
-    if (publisher_enter(self)) {
-        if (text_get(given[1], "type", &type, &type_size) && default_timeout(self, given[2], &timeout) &&
-            gather(items, count, &bodies, &largest)) {
-            int code = slipring_publisher_check(self->pub, largest, type, (size_t)type_size);
-            if (code)
-                raise_code(code);
-            else
-                send_all(self, &bodies, type, type_size, &timeout, &last);
-        }
-        let_go(&bodies);
-        publisher_leave(self);
-    }
-    Py_DECREF(items);
-    if (PyErr_Occurred()) return NULL;
-    if (count == 0) Py_RETURN_NONE;
-    return PyLong_FromUnsignedLongLong(last);
 }
 
 static PyObject *publisher_close(PyObject *object, PyObject *ignored) {

@@ -28,13 +28,22 @@ struct filling {
     uint64_t lost;
 };
 
-static bool is_full(const struct filling *f) {
-    return f->batch.rows && batch_bytes(&f->batch) + f->batch.rows * ROW_BYTES >= f->size;
-}
+static int64_t weight(const struct filling *f) { return batch_bytes(&f->batch) + f->batch.rows * ROW_BYTES; }
+
+static bool is_full(const struct filling *f) { return f->batch.rows && weight(f) >= f->size; }
 
 static bool take(void *context, const slipring_message *m) {
     struct filling *f = context;
     return !is_full(f) && batch_take(&f->batch, m);
+}
+
+/* As many as there is room for if they weigh what the last one did. */
+static size_t take_run(void *context, slipring_subscriber *reader, uint64_t most) {
+    struct filling *f = context;
+    int64_t before = f->batch.rows, left = f->size - weight(f), fit = before ? left / (ROW_BYTES + batch_last_bytes(&f->batch)) : 0;
+    if (most > INT32_MAX) most = INT32_MAX;
+    if (fit <= 0 || !batch_take_run(&f->batch, reader, fit < (int64_t)most ? fit : (int64_t)most)) return 0;
+    return (size_t)(f->batch.rows - before);
 }
 
 static bool take_hole(void *context, uint64_t first, uint64_t span, uint64_t lost) {
@@ -49,7 +58,7 @@ static void drop(void *context) {
     batch_cut(&f->batch, f->batch.rows - 1);
 }
 
-static const slipring_range_sink filling_sink = {.message = take, .hole = take_hole, .drop = drop};
+static const slipring_range_sink filling_sink = {.message = take, .hole = take_hole, .drop = drop, .run = take_run};
 
 /* Life ------------------------------------------------------------------------------------------------------ */
 

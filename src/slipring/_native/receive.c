@@ -4,14 +4,17 @@
  */
 #include "native.h"
 
-static void copy_body(Subscriber *self, void *to, const slipring_message *m) {
-    if (m->size < LARGE_COPY) {
-        slipring_copy(to, m->body, m->size);
-        return;
-    }
+static SELDOM void copy_large(Subscriber *self, void *to, const slipring_message *m) {
     PyThreadState *state = handle_release_gil(&self->handle);
     slipring_copy(to, m->body, m->size);
     handle_retake_gil(&self->handle, state);
+}
+
+static void copy_body(Subscriber *self, void *to, const slipring_message *m) {
+    if (m->size < LARGE_COPY)
+        slipring_copy(to, m->body, m->size);
+    else
+        copy_large(self, to, m);
 }
 
 /* OK with *out, a code, or 1 with an exception. into: a buffer instead of new bytes. */
@@ -19,7 +22,6 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
     if (!self->sub) return SLIPRING_EMPTY;
     for (;;) {
         slipring_message m;
-        struct meta meta;
         int code = slipring_subscriber_peek(self->sub, &m);
         if (code) return code;
         PyObject *body = NULL;
@@ -36,12 +38,12 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
         } else {
             body = PyBytes_FromStringAndSize(NULL, m.size);
             if (!body) return 1;
-            target = PyBytes_AsString(body);
+            target = bytes_data(body);
         }
         if (into && m.size > into->len) m.size = (uint32_t)into->len; /* not its real size: accept will say so */
         copy_body(self, target, &m);
         bool known = names_are(&self->names, &m);
-        if (!known) meta_copy(&meta, &m);
+        if (!known) meta_copy(&self->names.next, &m);
         code = slipring_subscriber_accept(self->sub);
         if (code == SLIPRING_OK) {
             if (into) {
@@ -50,7 +52,7 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
                 Py_XDECREF(whole);
                 if (!body) return 1;
             }
-            if (!known && !names_become(&self->names, &meta)) {
+            if (!known && !names_become(&self->names, &self->names.next)) {
                 Py_DECREF(body);
                 return 1;
             }
@@ -92,12 +94,13 @@ static PyObject *recv_until(Subscriber *self, struct timeout *timeout, Py_buffer
 }
 
 /* The usual case: something is there. NULL without an exception: wait for it. */
-static PyObject *recv_now(Subscriber *self) {
+static __attribute__((flatten)) PyObject *recv_now(Subscriber *self) {
     PyObject *message = NULL;
     if (!subscriber_enter(self)) return NULL;
     int code = try_recv(self, NULL, NULL, &message);
+    if (code && code != SLIPRING_EMPTY && code != 1) raise_code(code);
     subscriber_leave(self);
-    return code == SLIPRING_OK || code == SLIPRING_EMPTY || code == 1 ? message : raise_code(code);
+    return message;
 }
 
 PyObject *subscriber_recv(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -169,8 +172,11 @@ PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, Py_ssize
 
 PyObject *subscriber_next(PyObject *object) {
     Subscriber *self = (Subscriber *)object;
-    struct timeout forever = {.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
-    PyObject *message = recv_until(self, &forever, NULL, NULL);
+    PyObject *message = recv_now(self);
+    if (!message && !PyErr_Occurred()) {
+        struct timeout forever = {.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
+        message = recv_until(self, &forever, NULL, NULL);
+    }
     if (!message && self->handle.closing) PyErr_Clear(); /* closing ends the iteration */
     return message;
 }

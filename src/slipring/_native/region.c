@@ -4,6 +4,7 @@
  * block ends; slices and arrays made from it may live on. Then a held message stays held, and a loan stays claimed and
  * is never committed, until the last of them is gone: nothing dangles, and nothing changes under others.
  */
+#include "kept.h"
 #include "native.h"
 
 typedef struct Region {
@@ -18,11 +19,13 @@ typedef struct Region {
 } Region;
 
 PyTypeObject *region_type;
+static struct kept kept;
+static PyObject *release_method; /* memoryview.release, looked up once */
 
 PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable,
                      void (*done)(PyObject *owner, uint64_t seq), uint64_t seq) {
-    Region *r = PyObject_New(Region, region_type);
-    if (!r) return NULL;
+    Region *r = kept_take(&kept);
+    if (!r && !(r = PyObject_New(Region, region_type))) return NULL;
     Py_INCREF(owner);
     r->owner = owner;
     r->data = data;
@@ -36,14 +39,14 @@ PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable
 
 PyObject *region_memoryview(PyObject *region) { return PyMemoryView_FromObject(region); }
 
+PyObject *region_release(PyObject *memoryview) { return PyObject_CallFunctionObjArgs(release_method, memoryview, NULL); }
+
 /* Every buffer holds a reference to the region: when it goes, they are all gone. */
 static void region_dealloc(PyObject *self) {
     Region *r = (Region *)self;
-    PyTypeObject *type = Py_TYPE(self);
     r->done(r->owner, r->seq);
     Py_DECREF(r->owner);
-    PyObject_Free(self);
-    Py_DECREF(type);
+    kept_give(&kept, self);
 }
 
 static int region_getbuffer(PyObject *self, Py_buffer *view, int flags) {
@@ -72,4 +75,7 @@ static PyType_Spec region_spec = {.name = "slipring._native.Region",
                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                   .slots = region_slots};
 
-bool region_type_ready(PyObject *module) { return (region_type = add_type(module, &region_spec)) != NULL; }
+bool region_type_ready(PyObject *module) {
+    release_method = PyObject_GetAttrString((PyObject *)&PyMemoryView_Type, "release");
+    return release_method && (region_type = add_type(module, &region_spec)) != NULL;
+}

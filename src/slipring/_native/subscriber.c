@@ -38,7 +38,7 @@ static bool texts_parse(PyObject *tuple, const char *argument, struct texts *out
 }
 
 /* arguments: (start, start_seq, lossy, conflate, cursor, expires_ns, types, ignore_types, ignore_senders, own) */
-static int attach(Subscriber *self, bool topic_is_new) {
+static SELDOM int attach(Subscriber *self, bool topic_is_new) {
     slipring_subscribing how = {0};
     slipring_filter filter = {0};
     unsigned long long start_seq;
@@ -148,13 +148,16 @@ bool subscriber_enter(Subscriber *self) {
     return true;
 }
 
+static SELDOM void close_core(Subscriber *self) {
+    if (!self->sub) return;
+    slipring_subscriber_counts(self->sub, &self->last_counts);
+    slipring_subscriber_close(self->sub);
+    self->sub = NULL;
+}
+
 void subscriber_unpin(Subscriber *self) {
     self->handle.users--;
-    if (self->handle.users == 0 && self->handle.closing && self->sub) {
-        slipring_subscriber_counts(self->sub, &self->last_counts);
-        slipring_subscriber_close(self->sub);
-        self->sub = NULL;
-    }
+    if (self->handle.closing && self->handle.users == 0) close_core(self);
 }
 
 void subscriber_leave(Subscriber *self) {

@@ -2,6 +2,7 @@
  *
  * sub.view(): a context manager whose target is the next message in place, or None on expiry.
  */
+#include "kept.h"
 #include "native.h"
 
 typedef struct View {
@@ -13,15 +14,16 @@ typedef struct View {
 } View;
 
 PyTypeObject *view_type;
+static struct kept kept;
 
 PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const char *const names[] = {"timeout"};
     PyObject *given[1] = {Py_None};
     struct timeout timeout;
-    if (!arguments_parse("view", names, 1, 0, args, nargs, kwnames, given)) return NULL;
+    if (!arguments_get("view", names, 1, 0, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[0], &timeout)) return NULL;
-    View *view = PyObject_New(View, view_type);
-    if (!view) return NULL;
+    View *view = kept_take(&kept);
+    if (!view && !(view = PyObject_New(View, view_type))) return NULL;
     Py_INCREF(self);
     view->subscriber = (Subscriber *)self;
     view->message = NULL;
@@ -52,9 +54,9 @@ static void release_hold(PyObject *owner, uint64_t seq) {
 
 /* The hold's use of the handle passes to the region. */
 static PyObject *held_message(Subscriber *self, const slipring_message *m) {
-    struct meta meta;
     PyObject *message = NULL;
-    meta_copy(&meta, m);
+    bool known = names_are(&self->names, m);
+    if (!known) meta_copy(&self->names.next, m); /* held: nobody overwrites it */
     PyObject *region = region_new((PyObject *)self, (void *)(uintptr_t)m->body, m->size, false, release_hold, m->seq);
     if (!region) {
         slipring_subscriber_release(self->sub, m->seq);
@@ -64,7 +66,7 @@ static PyObject *held_message(Subscriber *self, const slipring_message *m) {
     handle_unlock(&self->handle);
     PyObject *body = region_memoryview(region);
     Py_DECREF(region);
-    if (body && names_become(&self->names, &meta))
+    if (body && (known || names_become(&self->names, &self->names.next)))
         message = message_new(body, self->names.sender, self->names.type, self->topic, m->seq, m->time_ns);
     else
         Py_XDECREF(body);
@@ -100,11 +102,11 @@ static PyObject *view_enter(PyObject *object, PyObject *ignored) {
     return view->message;
 }
 
-static PyObject *view_exit(PyObject *object, PyObject *args) {
+static PyObject *view_exit(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     View *view = (View *)object;
-    (void)args;
+    (void)args, (void)nargs;
     if (!view->message) Py_RETURN_NONE;
-    PyObject *result = PyObject_CallMethod(((Message *)view->message)->body, "release", NULL);
+    PyObject *result = region_release(((Message *)view->message)->body);
     /* Arrays and slices made from it are still in use: the message stays held until they are gone. */
     if (!result && PyErr_ExceptionMatches(PyExc_BufferError)) PyErr_Clear();
     Py_XDECREF(result);
@@ -115,15 +117,13 @@ static PyObject *view_exit(PyObject *object, PyObject *args) {
 
 static void view_dealloc(PyObject *object) {
     View *view = (View *)object;
-    PyTypeObject *type = Py_TYPE(object);
     Py_XDECREF(view->message);
     Py_DECREF(view->subscriber);
-    PyObject_Free(object);
-    Py_DECREF(type);
+    kept_give(&kept, object);
 }
 
 static PyMethodDef view_methods[] = {{"__enter__", view_enter, METH_NOARGS, NULL},
-                                     {"__exit__", view_exit, METH_VARARGS, NULL},
+                                     {"__exit__", (PyCFunction)(void (*)(void))view_exit, METH_FASTCALL, NULL},
                                      {NULL, NULL, 0, NULL}};
 static PyType_Slot view_slots[] = {{Py_tp_dealloc, view_dealloc}, {Py_tp_methods, view_methods}, {0, NULL}};
 static PyType_Spec view_spec = {.name = "slipring.View",

@@ -5,8 +5,7 @@ its own, so that methods can wait, and the seed chooses who goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slipring._bus.calls.crew import Crew
 from slipring._bus.calls.job import Job
@@ -16,17 +15,8 @@ if TYPE_CHECKING:
 
 
 class SteppedCrew(Crew):
-    def __init__(
-        self,
-        world: World,
-        name: str,
-        limit: int,
-        receive: Callable[[], Job | None],
-        run: Callable[[Job], None],
-        pressed: Callable[[], bool],
-        ring: Callable[[], None],
-    ) -> None:
-        super().__init__(name, limit, receive, run, pressed, ring)
+    def __init__(self, world: World, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._scheduler = world.scheduler
 
     def start(self) -> None:

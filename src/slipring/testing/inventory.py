@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipring._bus import cells
+from slipring._bus import cells_store
 from slipring._bus.calls import leftovers
 from slipring._bus.topics import Topics
 from slipring.errors import Closed, TopicExists
@@ -60,7 +60,7 @@ class Inventory(Topics):
         """Counters and tables of a topic, or of cells, in the words of a real bus."""
         in_cells = self._world.cells.get(self._topic(topic))
         if in_cells is not None:
-            return cells.with_kind(topic, in_cells.stats())
+            return cells_store.with_kind(topic, in_cells.stats())
         found = self._world.topic(topic)
         frames = {"streams": found.pool.facts() if found.pool else []} if found.is_frames else {}
         return {"topic": topic, **self._tables(topic), **frames}

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "shared.h"
 
-enum { FIRST_SLICE_NS = 5000000, LAST_SLICE_NS = 1000000000, BEHIND_CLAIM_NS = 1000000 };
+enum { FIRST_SLICE_NS = 5000000, LAST_MUTE_SLICE_NS = 1000000000, BEHIND_CLAIM_NS = 1000000 };
 enum seen { MESSAGE, NOTHING, BEHIND_A_CLAIM };
 
 static void take_entry(struct subscriber *s)
@@ -209,20 +209,30 @@ static void tell_publishers(struct subscriber *s, bool read_all)
     wake(t->readers + DH_SPACE);
 }
 
-// Nothing was there: asleep on `wake` until something is, in slices. False: the time is over.
+// 11.2
+static int64_t slice_after(const struct topic *t, int64_t slice)
+{
+    bool mute = get32(t->readers + DH_MUTE) != 0;
+    return mute && slice * 2 > LAST_MUTE_SLICE_NS ? LAST_MUTE_SLICE_NS : slice * 2;
+}
+
+// Nothing was there: asleep until something is, in slices. False: the time is over.
 static enum seen wait_for_message(struct subscriber *s, struct message *m, int64_t wait_ns)
 {
     uint8_t *word = s->topic->readers + DH_WAKE;
     int64_t deadline = monotonic_ns() + wait_ns;
-    for (int64_t slice = FIRST_SLICE_NS;; slice = slice * 2 < LAST_SLICE_NS ? slice * 2 : LAST_SLICE_NS) {
+    for (int64_t slice = FIRST_SLICE_NS;; slice = slice_after(s->topic, slice)) {
         tell_position(s); // abandoned sequences may have been passed
         tell_publishers(s, true);
         uint32_t announced = announce_sleep(word);
+        const uint8_t *slot = slot_of(s->topic, s->position) + S_WORD;
+        uint32_t slot_seen = (uint32_t)get(slot);
         enum seen seen = look(s, m);
         int64_t left = deadline - monotonic_ns(), most = seen == BEHIND_A_CLAIM ? BEHIND_CLAIM_NS : slice;
         if (seen == MESSAGE || left <= 0)
             return seen;
-        sleep_on(word, announced, left < most ? left : most);
+        if (slot_of(s->topic, s->position) + S_WORD == slot) // else it has passed abandoned ones, and looks again
+            sleep_for_message(s->topic, announced, slot, slot_seen, left < most ? left : most);
         topic_check_there(s->topic, true);
     }
 }

@@ -34,22 +34,36 @@ bool free_if_expired_cursor(const struct topic *t, uint32_t entry, uint64_t seen
     return swap(cursor_of(t, entry) + C_STATE, seen, entry_next(seen, KIND_FREE));
 }
 
+// One slot of a claim from i on. False: `tail` has moved, what was read may be newer.
+static bool finish(const struct topic *t, uint64_t i, uint64_t seq, uint32_t owner, uint64_t right)
+{
+    uint8_t *slot = slot_of(t, seq);
+    uint64_t end = get(slot + S_END), word = get(slot + S_WORD);
+    if (get(t->ring + RH_TAIL) != i)
+        return false;
+    if (end != right)
+        swap(slot + S_END, end, right);
+    if (word_lap(word) != lap_of(t, seq))
+        swap(slot + S_WORD, word, slot_word(CLAIMED, owner, lap_of(t, seq)));
+    return true;
+}
+
 // Somebody claimed i, the word says so, and `tail` has not moved. False: the topic is damaged.
 bool help(const struct topic *t, uint64_t i, uint64_t word)
 {
     if (word_writer(word) >= t->writer_count)
         return false;
-    uint8_t *slot = slot_of(t, i);
-    uint64_t end = get(slot + S_END), start = get(slot_of(t, i - 1) + S_END);
-    uint64_t size = get(writer_of(t, word_writer(word)) + W_WANT);
+    uint64_t start = get(slot_of(t, i - 1) + S_END), want = get(writer_of(t, word_writer(word)) + W_WANT);
+    uint64_t size = want & 0xffffffffffff, count = (want >> 48) + 1;
     if (get(t->ring + RH_TAIL) != i)
         return true;
-    if (size == 0 || size % 8 != 0 || size > t->capacity)
+    if (size == 0 || size % 8 != 0 || count >= t->slot_count || count * size > t->capacity)
         return false;
-    if (end != start + size)
-        swap(slot + S_END, end, start + size);
+    for (uint64_t k = 0; k < count; k++)
+        if (!finish(t, i, i + k, word_writer(word), start + (k + 1) * size))
+            return true;
     step("help.end");
-    swap(t->ring + RH_TAIL, i, i + 1);
+    swap(t->ring + RH_TAIL, i, i + count);
     return true;
 }
 

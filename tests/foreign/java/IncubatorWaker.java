@@ -30,6 +30,9 @@ final class IncubatorWaker extends Waker {
     }
 
     @Override
+    void announce(Shared readers) {}
+
+    @Override
     void call(Shared readers, int at, int marked) {
         MemoryAddress word = MemorySegment.ofByteBuffer(readers.memory).address().addOffset(at);
         try {

@@ -4,8 +4,8 @@
 final class Layout {
     static final long RING_MAGIC = 0x31474e5250494c53L;
     static final long READERS_MAGIC = 0x3152445250494c53L;
-    static final long LAYOUT_HASH = 0x02d8bd5604baa220L;
-    static final int LAYOUT_VERSION = 1;
+    static final long LAYOUT_HASH = 0x0129fbf1b18c69a4L;
+    static final int LAYOUT_VERSION = 3;
     static final int PAGE = 4096;
 
     static final int WRITER_SIZE = 128;
@@ -68,6 +68,7 @@ final class Layout {
     static final int DH_READER_COUNT = 56;
     static final int DH_CURSOR_COUNT = 60;
     static final int DH_WAKE = 64;
+    static final int DH_MUTE = 72;
     static final int DH_SPACE = 128;
     static final int DH_HIGH_READER = 192;
     static final int DH_HIGH_CURSOR = 196;

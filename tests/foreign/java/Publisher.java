@@ -25,6 +25,7 @@ final class Publisher {
         this.sender = sender.getBytes(StandardCharsets.UTF_8);
         Sweep.all(t, true);
         entry = takeEntry();
+        t.waker.announce(t.readers);
         t.ownWriter = entry;
         settleLastOwner();
         long at = t.writer(entry);

@@ -39,20 +39,41 @@ final class Sweep {
         if (Layout.writer(word) >= t.writerCount) {
             return false;
         }
-        long endAt = t.slot(i) + Layout.S_END;
-        long end = t.ring.get(endAt);
+        int owner = Layout.writer(word);
         long start = t.ring.get(t.slot(i - 1) + Layout.S_END);
-        long size = t.ring.get(t.writer(Layout.writer(word)) + Layout.W_WANT);
+        long want = t.ring.get(t.writer(owner) + Layout.W_WANT);
+        long size = want & 0xffffffffffffL;
+        long count = (want >>> 48) + 1;
         if (t.ring.get(Layout.RH_TAIL) != i) {
             return true;
         }
-        if (size <= 0 || size % 8 != 0 || size > t.capacity) {
+        if (size == 0 || size % 8 != 0 || count >= t.slotCount || count * size > t.capacity) {
             return false;
         }
-        if (end != start + size) {
-            t.ring.swap(endAt, end, start + size);
+        for (long k = 0; k < count; k++) {
+            if (!finish(t, i, i + k, owner, start + (k + 1) * size)) {
+                return true;
+            }
         }
-        t.ring.swap(Layout.RH_TAIL, i, i + 1);
+        t.ring.swap(Layout.RH_TAIL, i, i + count);
+        return true;
+    }
+
+    /** One slot of a claim from i on. False: `tail` has moved, what was read may be newer. */
+    private static boolean finish(Topic t, long i, long seq, int owner, long right) {
+        long endAt = t.slot(seq) + Layout.S_END;
+        long wordAt = t.slot(seq) + Layout.S_WORD;
+        long end = t.ring.get(endAt);
+        long word = t.ring.get(wordAt);
+        if (t.ring.get(Layout.RH_TAIL) != i) {
+            return false;
+        }
+        if (end != right) {
+            t.ring.swap(endAt, end, right);
+        }
+        if (Layout.lap(word) != t.lap(seq)) {
+            t.ring.swap(wordAt, word, Layout.word(Layout.CLAIMED, owner, t.lap(seq)));
+        }
         return true;
     }
 

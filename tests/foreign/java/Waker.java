@@ -5,8 +5,9 @@
  *
  * <p>Java has no futex call. This waker does what a waker does that dies after its first step: it counts the wake-up and
  * leaves the <em>waking</em> mark. Who was about to sleep does not, and the next publisher that can make the call makes
- * it. Who sleeps already looks again when its slice ends: at most 1 s for readers, 10 ms for publishers. IncubatorWaker
- * goes on from there with the system call, where the JVM lets it.
+ * it. Who sleeps already looks again when its slice ends: 10 ms at most for publishers; readers have slices of 1 s at most
+ * once they have seen that a mute one publishes. IncubatorWaker goes on from there with the system call, where the JVM
+ * lets it.
  */
 class Waker {
     static Waker find() {
@@ -36,6 +37,11 @@ class Waker {
     /** A mark that is there already says all that can be said without a call. */
     int needsCall() {
         return Layout.SLEEPING;
+    }
+
+    /** Of one that is about to publish. */
+    void announce(Shared readers) {
+        readers.pokeInt(Layout.DH_MUTE, 1);
     }
 
     void call(Shared readers, int at, int marked) {}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * send_many: all bodies are looked at before the first is sent, so that a wrong one leaves nothing half done.
+ *
+ * What is looked at must stay what it is. A list of bytes does so by itself until we wait, since nothing else runs; then,
+ * and for anything else from the beginning, a tuple of our own holds the bodies.
+ */
+#include "native.h"
+
+#define AT_ONCE 1024 /* messages between two looks for signals */
+
+struct bodies {
+    PyObject *list, *tuple; /* NULL: not looked at, not made */
+    slipring_body *raw;
+    struct body *buffers; /* of those that are not plain bytes; NULL while there are none */
+    size_t count, buffer_count, largest;
+};
+
+static inline void add(struct bodies *b, size_t i, const void *data, size_t size) {
+    b->raw[i] = (slipring_body){.data = data, .size = size};
+    if (size > b->largest) b->largest = size;
+}
+
+static bool make_room(struct bodies *b, Py_ssize_t count) {
+    b->count = (size_t)count;
+    b->raw = PyMem_Malloc((b->count ? b->count : 1) * sizeof *b->raw);
+    if (!b->raw) PyErr_NoMemory();
+    return b->raw;
+}
+
+/* False without an exception: it is not all bytes. */
+static bool gather_list(struct bodies *b) {
+#ifdef Py_GIL_DISABLED /* others run */
+    return false;
+#endif
+    if (!make_room(b, PyList_Size(b->list))) return false;
+    for (size_t i = 0; i < b->count; i++) {
+        PyObject *item = PyList_GetItem(b->list, (Py_ssize_t)i);
+        if (!PyBytes_CheckExact(item)) {
+            PyMem_Free(b->raw);
+            b->raw = NULL;
+            return false;
+        }
+        add(b, i, bytes_data(item), bytes_size(item));
+    }
+    return true;
+}
+
+static bool gather_tuple(struct bodies *b) {
+    if (!make_room(b, PyTuple_Size(b->tuple))) return false;
+    b->largest = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        PyObject *item = PyTuple_GetItem(b->tuple, (Py_ssize_t)i);
+        if (PyBytes_CheckExact(item)) {
+            add(b, i, bytes_data(item), bytes_size(item));
+            continue;
+        }
+        if (!b->buffers && !(b->buffers = PyMem_Calloc(b->count, sizeof *b->buffers))) {
+            PyErr_NoMemory();
+            return false;
+        }
+        struct body *body = &b->buffers[b->buffer_count];
+        if (!body_get(item, body)) return false;
+        b->buffer_count++;
+        add(b, i, body->data, (size_t)body->size);
+    }
+    return true;
+}
+
+/* Before the publisher is entered: making a tuple may run anybody's code. */
+static bool collect(PyObject *items, struct bodies *b) {
+    if (PyUnicode_Check(items) || PyObject_CheckBuffer(items)) {
+        PyErr_SetString(PyExc_TypeError, "bodies must be a sequence of bodies, not one: use send()");
+        return false;
+    }
+    if (PyList_CheckExact(items))
+        b->list = items;
+    else
+        b->tuple = PySequence_Tuple(items);
+    return b->list || b->tuple;
+}
+
+static bool gather(struct bodies *b) {
+    if (b->list && gather_list(b)) return true;
+    if (PyErr_Occurred()) return false;
+    if (!b->tuple) b->tuple = PySequence_Tuple(b->list);
+    return b->tuple && gather_tuple(b);
+}
+
+static void let_go(struct bodies *b) {
+    for (size_t i = 0; i < b->buffer_count; i++) body_release(&b->buffers[i]);
+    PyMem_Free(b->buffers);
+    PyMem_Free(b->raw);
+    Py_XDECREF(b->tuple);
+}
+
+/* 1 try again, 0 the time is up, -1 exception. */
+static int wait_for_space(Publisher *self, struct bodies *b, struct timeout *timeout) {
+    if (timeout->never_waits) return 0;
+    if (!b->tuple) b->tuple = PySequence_Tuple(b->list);
+    return b->tuple ? publisher_wait(self, timeout) : -1;
+}
+
+static bool send_all(Publisher *self, struct bodies *b, const char *type, Py_ssize_t type_size, struct timeout *timeout,
+                     uint64_t *last) {
+    int code = slipring_publisher_check(self->pub, b->largest, type, (size_t)type_size);
+    for (size_t done = 0, sent = 0; !code && done < b->count; done += sent) {
+        size_t size = b->count - done < AT_ONCE ? b->count - done : AT_ONCE;
+        code = slipring_publisher_try_send_many(self->pub, b->raw + done, size, type, (size_t)type_size, &sent, last);
+        if (code != SLIPRING_FULL) continue;
+        int again = wait_for_space(self, b, timeout);
+        if (again < 0) return false;
+        if (again > 0) code = SLIPRING_OK;
+    }
+    if (code) raise_code(code);
+    return code == SLIPRING_OK;
+}
+
+PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const char *const names[] = {"bodies", "type", "timeout"};
+    Publisher *self = (Publisher *)object;
+    PyObject *given[3] = {NULL, NULL, NULL}, *result = NULL;
+    const char *type;
+    Py_ssize_t type_size;
+    struct timeout timeout;
+    struct bodies bodies = {.count = 0};
+    uint64_t last = 0;
+    if (!arguments_parse("send_many", names, 3, 1, args, nargs, kwnames, given)) return NULL;
+    if (!collect(given[0], &bodies)) return NULL;
+    if (publisher_enter(self)) {
+        if (text_get(given[1], "type", &type, &type_size) && publisher_timeout(self, given[2], &timeout) &&
+            gather(&bodies) && send_all(self, &bodies, type, type_size, &timeout, &last)) {
+            result = bodies.count ? PyLong_FromUnsignedLongLong(last) : Py_None;
+            if (!bodies.count) Py_INCREF(result);
+        }
+        publisher_leave(self);
+    }
+    let_go(&bodies);
+    return result;
+}
