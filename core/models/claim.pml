@@ -3,7 +3,7 @@
  * Claiming among many writers as core/src/claim.c (claim_many, help), claim.h (slr_reserve, slr_commit), reclaim.c (settle)
  * and sweep.c do it: each writer is killed between any two steps, and its entry is taken over by another. A step is one
  * shared access; memory is sequentially consistent. Reclaiming is reduced to freed, which passes what is settled: what
- * holds it back is in reclaim.pml.
+ * holds it back is in reclaim.pml. With RUN 2 a writer claims two at once whenever there is room for them.
  *
  * Checked: a sequence has one owner; its bytes begin where those of the sequence before end, whoever finished the claim;
  * what is committed stays so until its memory is free; nobody commits what was abandoned; a death holds up nobody.
@@ -25,7 +25,10 @@
 #ifndef DEATHS
 #define DEATHS 1 /* in all */
 #endif
-#define MOST (WRITERS * SENDS + DEATHS + SLOTS)
+#ifndef RUN
+#define RUN 1 /* claimed at once, at most */
+#endif
+#define MOST (WRITERS * SENDS + DEATHS * RUN + SLOTS)
 #define READY 1
 #define GONE 2
 #define CLAIMED 3
@@ -36,7 +39,7 @@
 byte state[SLOTS], owner[SLOTS], lap[SLOTS]; /* one word each */
 byte end[SLOTS];
 byte tail = SLOTS, freed = SLOTS; /* the ring begins with a lap behind it, so that there is a slot before the first */
-byte want[WRITERS];
+byte want[WRITERS], wanted[WRITERS]; /* one word: the size of each, and how many */
 bit alive[WRITERS]; /* the locks */
 
 byte owned_by[MOST], begins[MOST], size[MOST]; /* ghosts */
@@ -48,39 +51,50 @@ byte deaths, ended;
 /* Slot i carries lap(i), tail was i. */
 inline help(i) {
     h_owner = owner[SLOT(i)];
-    d_step { h_end = end[SLOT(i)]; }
     h_start = end[SLOT(i + SLOTS - 1)];
-    h_size = want[h_owner];
+    d_step { h_size = want[h_owner]; h_count = wanted[h_owner]; k = 0 }
+    do
+    :: k < h_count ->
+        h_end = end[SLOT(i + k)];
+        d_step { w_state = state[SLOT(i + k)]; w_owner = owner[SLOT(i + k)]; w_lap = lap[SLOT(i + k)] }
 #ifndef BREAK_HELP_LOOKS
-    if :: tail != i -> goto again :: else fi;
+        if :: tail != i -> break :: else fi;
 #endif
-    MAY_DIE;
+        MAY_DIE;
 #ifdef BREAK_HELP_STORES /* whatever is there by now */
-    end[SLOT(i)] = h_start + h_size;
+        end[SLOT(i + k)] = h_start + (k + 1) * h_size;
 #else
-    atomic { if :: end[SLOT(i)] == h_end -> end[SLOT(i)] = h_start + h_size :: else fi }
+        atomic { if :: end[SLOT(i + k)] == h_end -> end[SLOT(i + k)] = h_start + (k + 1) * h_size :: else fi }
 #endif
+        MAY_DIE;
+#ifdef BREAK_RUN_HELPER_STORES
+        d_step { state[SLOT(i + k)] = CLAIMED; owner[SLOT(i + k)] = h_owner; lap[SLOT(i + k)] = LAP(i + k) }
+#endif
+#ifndef BREAK_RUN_HELPER_FORGETS
+        atomic {
+            if
+            :: w_lap != LAP(i + k) && state[SLOT(i + k)] == w_state && owner[SLOT(i + k)] == w_owner && lap[SLOT(i + k)] == w_lap ->
+                state[SLOT(i + k)] = CLAIMED; owner[SLOT(i + k)] = h_owner; lap[SLOT(i + k)] = LAP(i + k)
+            :: else
+            fi
+        }
+#endif
+        k++
+    :: else -> break
+    od;
     MAY_DIE;
-    atomic { if :: tail == i -> tail = i + 1 :: else fi };
-    goto again
+    atomic { if :: k == h_count && tail == i -> tail = i + h_count :: else fi }
 }
 
 proctype Writer(byte me) {
-    byte sent, i, s, w_state, w_owner, w_lap, start, bytes, h_owner, h_end, h_start, h_size, f;
+    byte sent, i, s, k, count, w_state, w_owner, w_lap, start, bytes, h_owner, h_end, h_start, h_size, h_count, f;
 restart:
     alive[me] = 1;
     /* What the entry's last owner left: finish a claim that tail does not count yet, then abandon. */
     i = tail;
     d_step { w_lap = lap[SLOT(i)]; w_state = state[SLOT(i)] }
     if
-    :: w_lap == LAP(i) ->
-        h_owner = owner[SLOT(i)]; h_end = end[SLOT(i)]; h_start = end[SLOT(i + SLOTS - 1)]; h_size = want[h_owner];
-        if
-        :: tail != i
-        :: else ->
-            atomic { if :: end[SLOT(i)] == h_end -> end[SLOT(i)] = h_start + h_size :: else fi }
-            atomic { if :: tail == i -> tail = i + 1 :: else fi }
-        fi
+    :: w_lap == LAP(i) -> help(i)
     :: else
     fi;
     i = freed;
@@ -108,7 +122,7 @@ again:
         d_step { w_state = state[s]; w_owner = owner[s]; w_lap = lap[s] }
         start = end[SLOT(i + SLOTS - 1)];
         if
-        :: w_lap == LAP(i) -> help(i)
+        :: w_lap == LAP(i) -> help(i); goto again
         :: w_lap != LAP(i) && w_lap != LAP(i) - 1 -> assert(tail != i); goto again
         :: else
         fi;
@@ -141,33 +155,60 @@ again:
             atomic { if :: freed == f -> freed = f + 1 :: else fi }
             goto again
         fi;
+        count = (RUN > 1 && sent + 1 < SENDS && i + 1 - freed < SLOTS - 1 -> 2 : 1);
 #ifndef BREAK_ANNOUNCE
-        want[me] = bytes;
+        d_step { want[me] = bytes; wanted[me] = count }
         MAY_DIE;
 #endif
         atomic { /* the one swap */
             if
             :: state[s] == w_state && owner[s] == w_owner && lap[s] == w_lap ->
                 state[s] = CLAIMED; owner[s] = me; lap[s] = LAP(i);
-                assert(owned_by[i] == NOBODY);
-                owned_by[i] = me; size[i] = bytes;
-                begins[i] = (i == SLOTS -> 0 : begins[i - 1] + size[i - 1])
+                k = 0;
+                do
+                :: k < count ->
+                    assert(owned_by[i + k] == NOBODY);
+                    owned_by[i + k] = me; size[i + k] = bytes;
+                    begins[i + k] = (i + k == SLOTS -> 0 : begins[i + k - 1] + size[i + k - 1]);
+                    k++
+                :: else -> break
+                od
             :: else -> goto again
             fi
         }
         MAY_DIE;
 #ifdef BREAK_ANNOUNCE /* after the claim instead of before it */
-        want[me] = bytes;
+        d_step { want[me] = bytes; wanted[me] = count }
 #endif
         end[s] = start + bytes;
+#ifdef BREAK_RUN_TAIL_FIRST /* before the others of the run are marked */
+        atomic { if :: tail == i -> tail = i + count :: else fi }
+#endif
+        k = 1;
+        do
+        :: k < count ->
+            MAY_DIE;
+            end[SLOT(i + k)] = start + (k + 1) * bytes;
+            MAY_DIE;
+            d_step { state[SLOT(i + k)] = CLAIMED; owner[SLOT(i + k)] = me; lap[SLOT(i + k)] = LAP(i + k) }
+            k++
+        :: else -> break
+        od;
         MAY_DIE;
-        atomic { if :: tail == i -> tail = i + 1 :: else fi }
-        MAY_DIE;
+        atomic { if :: tail == i -> tail = i + count :: else fi }
         assert(start == begins[i]);
-        assert(state[s] == CLAIMED && owner[s] == me && lap[s] == LAP(i));
-        assert(end[s] == start + bytes);
-        d_step { state[s] = READY; committed[i] = 1 } /* the commit */
+        k = 0;
+        do
+        :: k < count ->
+            MAY_DIE;
+            assert(state[SLOT(i + k)] == CLAIMED && owner[SLOT(i + k)] == me && lap[SLOT(i + k)] == LAP(i + k));
+            assert(end[SLOT(i + k)] == start + (k + 1) * bytes);
+            d_step { state[SLOT(i + k)] = READY; committed[i + k] = 1 } /* the commit */
+            k++
+        :: else -> break
+        od;
         MAY_DIE;
+        sent = sent + count - 1;
         sent++
     :: else -> break
     od;
@@ -176,7 +217,7 @@ again:
 dead:
     alive[me] = 0;
     i = 0; s = 0; w_state = 0; w_owner = 0; w_lap = 0; start = 0; bytes = 0;
-    h_owner = 0; h_end = 0; h_start = 0; h_size = 0; f = 0;
+    h_owner = 0; h_end = 0; h_start = 0; h_size = 0; h_count = 0; k = 0; count = 0; f = 0;
     sent++; /* its successor sends what is left */
     if
     :: goto restart

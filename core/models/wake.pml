@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping and waking as core/src/wait.c, wait.h (slr_wake_sleepers), publisher.h (slr_wake_readers) and waiting.c
- * (sleep_slice) do it: publishers, each killed between any two steps, and readers on one futex word
- * {count, waking, sleeping}. A step is one shared access or one system call; memory is sequentially consistent, which the
- * full fences on both sides make good for. Readers sleep without a time limit here.
+ * Sleeping and waking as core/src/wait.c, wait.h (slr_wake_sleepers), publisher.h (slr_wake_readers), will.h and waiting.c
+ * (sleep_on) do it: publishers and readers, each killed between any two steps, on one futex word {count, waking, sleeping};
+ * the word `orphan`, at which the kernel wakes one sleeper for a dead publisher or reader that had made a will; and the
+ * slots. A step is one shared access or one system call, of futex_waitv one of its words; memory is sequentially
+ * consistent, which the full fences on both sides make good for. Readers sleep without a time limit here.
  *
- * Checked: when nothing moves any more, no reader sleeps although there is a message for it, unless the publisher of that
- * message was killed before it came to wake anybody, and nobody has published since.
+ * Checked: when nothing moves any more, no living reader sleeps although there is a message for it.
  *
  *     spin -DPUBLISHERS=2 -a wake.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
@@ -23,78 +23,102 @@
 #define SENDS 2 /* of each publisher */
 #endif
 #ifndef DEATHS
-#define DEATHS 1 /* in all */
+#define DEATHS 1 /* in all, at most */
 #endif
 #define SLEEPING 1
 #define WAKING 2
 #define COUNT 4
 
 byte word;    /* the futex word */
-byte ready;   /* messages that can be read */
-bit asleep[READERS];
+byte ready;   /* messages that can be read; the slot of a reader that has read them all changes with the next */
+#define ANYBODY (READERS + 1) /* a reader by its number, and a publisher, which stands in no queue */
+#define A_PUBLISHER READERS
+bit at_word[ANYBODY], at_orphan[ANYBODY]; /* stands in the queue there */
+bit woken[ANYBODY];    /* at one of them, since it came */
+bit bereaved[ANYBODY]; /* at `orphan` */
+bit asleep[ANYBODY];
 byte position[READERS];
-byte told;    /* ghost: of so many messages, somebody has looked for sleepers after they were readable, and woken them */
-byte deaths, ended;
+byte deaths_left, ended;
 
-#define MAY_DIE if :: deaths < DEATHS -> deaths++; goto over :: true fi
+inline leave_queues() { at_word[me] = 0; at_orphan[me] = 0; asleep[me] = 0 }
 
-inline futex_wake() {
-    d_step { r = 0; do :: r < READERS -> asleep[r] = 0; r++ :: else -> break od; r = 0 }
+/* The kernel wakes one of those at `orphan`, even if it was woken otherwise already. */
+inline die() {
+    deaths_left--;
+    leave_queues();
+    if
+#ifdef BREAK_WILL
+    :: true
+#else
+#ifdef BREAK_HEIRS_WILL
+    :: me != A_PUBLISHER
+#endif
+    :: at_orphan[0] -> at_orphan[0] = 0; bereaved[0] = 1; woken[0] = 1; asleep[0] = 0
+#if READERS > 1
+    :: at_orphan[1] -> at_orphan[1] = 0; bereaved[1] = 1; woken[1] = 1; asleep[1] = 0
+#endif
+    :: else
+#endif
+    fi;
+    goto over
 }
+inline may_die() { if :: atomic { deaths_left -> die() } :: true fi }
 
-proctype Publisher() {
-    byte sent, value, waking, covered, r;
-    do
-    :: sent < SENDS ->
-#ifdef BREAK_FENCE /* the look may come before the message is readable */
-        value = word;
-#endif
-        ready++;
-        MAY_DIE;
-#ifdef BREAK_FENCE
-        covered = ready;
-#else
-        d_step { value = word; covered = ready }
-#endif
-        if
-#ifdef BREAK_MARK_IS_SEEN
-        :: !(value & SLEEPING) -> goto looked
-#else
-        :: !(value & (SLEEPING | WAKING)) -> goto looked
-#endif
-        :: else
-        fi;
-again:
-        value = word;
-        atomic {
-            if
-            :: word == value ->
+inline wake_all() {
 #ifdef BREAK_MARK
-                waking = (value + COUNT) & ~SLEEPING
+#define MARK 0
 #else
-                waking = ((value + COUNT) & ~SLEEPING) | WAKING
+#define MARK WAKING
 #endif
-                ; word = waking
-            :: else -> goto again
-            fi
-        }
-        MAY_DIE;
-        futex_wake();
-        MAY_DIE;
-clear:
-        value = word;
+    do
+    :: value = word;
+        atomic { if :: word == value -> waking = ((value + COUNT) & ~SLEEPING) | MARK; word = waking; break :: else fi }
+    od;
+    may_die();
+    d_step {
+        r = 0;
+        do
+        :: r < READERS -> if :: at_word[r] -> at_word[r] = 0; woken[r] = 1; asleep[r] = 0 :: else fi; r++
+        :: else -> break
+        od;
+        r = 0
+    }
+    may_die();
+    do
+    :: value = word;
         if
 #ifdef BREAK_CLEAR /* another waker's mark, too */
         :: value & WAKING ->
 #else
         :: (value | SLEEPING) == (waking | SLEEPING) ->
 #endif
-            atomic { if :: word == value -> word = value & ~WAKING :: else -> goto clear fi }
+            atomic { if :: word == value -> word = value & ~WAKING; break :: else fi }
+        :: else -> break
+        fi
+    od
+}
+
+proctype Publisher() {
+    byte sent, value, waking, r, me = A_PUBLISHER;
+    do
+    :: sent < SENDS ->
+#ifdef BREAK_FENCE /* the look may come before the message is readable */
+        value = word;
+#endif
+        ready++;
+        may_die();
+#ifndef BREAK_FENCE
+        value = word;
+#endif
+        if
+#ifdef BREAK_MARK_IS_SEEN
+        :: value & SLEEPING ->
+#else
+        :: value & (SLEEPING | WAKING) ->
+#endif
+            wake_all()
         :: else
         fi;
-looked:
-        skip;
-        d_step { if :: covered > told -> told = covered :: else fi }
         sent++
     :: else -> break
     od;
@@ -103,22 +127,47 @@ over:
 }
 
 proctype Reader(byte me) {
-    byte value;
+    byte value, waking, slot, r;
     do
     :: position[me] < ready -> position[me]++
     :: else ->
 #ifdef BREAK_LOOK /* the last look comes before the announcement */
         if :: position[me] < ready -> goto found :: else fi;
         atomic { word = word | SLEEPING; value = word }
+        slot = ready;
 #else
         atomic { word = word | SLEEPING; value = word }
+        slot = ready;
         if :: position[me] < ready -> goto found :: else fi;
 #endif
-        atomic { if :: word == value -> asleep[me] = 1 :: else -> goto found fi }
-end:    !asleep[me];
+        atomic { if :: word == value -> at_word[me] = 1 :: else -> goto found fi }
+        at_orphan[me] = 1;
+        may_die();
+#ifndef BREAK_SLOT
+        if :: ready == slot :: else -> goto left fi;
+#endif
+        atomic { if :: woken[me] :: else -> asleep[me] = 1 fi }
+end:    if
+        :: !asleep[me]
+        :: atomic { deaths_left -> die() }
+        fi;
+        may_die();
+left:
+        skip;
+        d_step { leave_queues(); value = bereaved[me]; bereaved[me] = 0; woken[me] = 0 }
+        if
+#ifdef BREAK_HEIR
+        :: false
+#else
+        :: value -> may_die(); wake_all()
+#endif
+        :: else
+        fi;
 found:
         skip
-    od
+    od;
+over:
+    skip
 }
 
 proctype Judge() {
@@ -127,7 +176,7 @@ end:
     timeout ->
     assert(ended == PUBLISHERS);
     do
-    :: r < READERS -> assert(!asleep[r] || position[r] >= told); r++
+    :: r < READERS -> assert(!asleep[r] || position[r] >= ready); r++
     :: else -> break
     od
 }
@@ -135,6 +184,7 @@ end:
 init {
     atomic {
         byte p = 0;
+        do :: deaths_left < DEATHS -> deaths_left++ :: break od; /* of some runs none: a sleeper may die, and need not */
         do :: p < PUBLISHERS -> run Publisher(); p++ :: else -> break od;
         p = 0;
         do :: p < READERS -> run Reader(p); p++ :: else -> break od;

@@ -59,6 +59,14 @@ static void read_all(slipring_subscriber *sub) {
     slipring_message held;
     size_t taken;
     char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
+    static uint8_t data[4096];
+    int64_t seqs[20], times[20];
+    int32_t ends[20];
+    uint64_t names[2] = {0};
+    slipring_columns columns = {.seqs = seqs, .times_ns = times, .ends = ends, .data = data, .data_room = sizeof data,
+                                .names = names, .type_size = 1, .sender_size = (uint8_t)dice(9)};
+    if (slipring_subscriber_peek(sub, &held) == SLIPRING_OK) slipring_copy(names, held.meta, 8 + 8 * dice(2));
+    if (slipring_subscriber_take_columns(sub, &columns, 20)) CHECK(columns.data_used <= sizeof data);
     slipring_subscriber_drain(sub, 100, look, NULL, &taken);
     if (slipring_subscriber_recv(sub, m.body, 64, &m.head, meta, SLIPRING_NOW) == SLIPRING_OK) CHECK(m.head.size <= 64);
     if (slipring_subscriber_hold(sub, &held) == SLIPRING_OK) {
@@ -94,7 +102,7 @@ static void forget(void *context) { (void)context; }
 
 /* From and to everywhere; no dice, so that what the others meet stays as it was. */
 static void read_range(slipring_range *range, uint64_t step) {
-    static const slipring_range_sink sink = {look, skip, forget};
+    static const slipring_range_sink sink = {.message = look, .hole = skip, .drop = forget};
     uint64_t end, reached;
     slipring_range_at_time(range, (int64_t)step, &end);
     if (slipring_range_settled(range, 7 * step, step % 2 ? UINT64_MAX : step, 500 * step, &end) == SLIPRING_OK &&

@@ -48,7 +48,8 @@ run_suite() { # name, scale, meson options...
         >"$dir/run.log" 2>&1 || code=1
     [ $code -eq 0 ] || grep -v ' OK  ' "$dir/run.log" | tail -150
     note "$name" $code "$(how_many "$dir/run.log")"
-    summary="$summary$(sed -n 's/^\([0-9]* \(states\|pairs\) of .* survived\).*/\n          \1/p' \
+    summary="$summary$(sed -n 's/^\([0-9]* \(states\|pairs\) of .* survived\).*/\n          \1/p
+        s/^\([0-9]* faults in .*\)/\n          \1/p' \
         "$dir/meson-logs/testlog.txt")"
 }
 

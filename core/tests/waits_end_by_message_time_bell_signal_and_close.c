@@ -18,6 +18,7 @@ static slipring_subscriber *subs[TOPICS];
 static slipring_bell bell;
 static _Atomic pid_t sleeper;
 static pthread_t waiter;
+static _Atomic bool ended; /* the wait that the helper is to end */
 
 static char state_of(pid_t tid) {
     char path[64], text[512];
@@ -41,7 +42,13 @@ static void ring_bell(void) { slipring_bell_ring(&bell); }
 static void interrupt(void) { slipring_subscriber_interrupt(subs[0]); }
 static void interrupt_publisher(void) { slipring_publisher_interrupt(pubs[0]); }
 static void take_one(void) { expect_text(subs[0], "x"); }
-static void send_signal(void) { pthread_kill(waiter, SIGUSR1); }
+/* Again and again: one that arrives between two slices of a wait ends neither. */
+static void send_signals(void) {
+    do {
+        pthread_kill(waiter, SIGUSR1);
+        pause_us(200);
+    } while (!ended);
+}
 static void remove_topic(void) { CHECK_OK(slipring_topic_remove(bus, "t0")); }
 static void ignore(int number) { (void)number; }
 
@@ -50,9 +57,11 @@ static int wait_until(size_t count, bool with_bell, void (*action)(void), bool (
     pthread_t thread;
     int code;
     sleeper = (pid_t)syscall(SYS_gettid);
+    ended = false;
     pthread_create(&thread, NULL, act, (void *)(uintptr_t)action);
     do code = slipring_wait(subs, count, with_bell ? &bell : NULL, 0, SLIPRING_FOREVER, 1000);
     while (code == SLIPRING_OK && !found());
+    ended = true;
     pthread_join(thread, NULL);
     return code;
 }
@@ -107,8 +116,8 @@ static void run(void) {
     CHECK_OK(wait_until(TOPICS, false, send_last, last_has_some));
     expect_text(subs[TOPICS - 1], "now");
     CHECK_OK(wait_until(TOPICS, true, ring_bell, rung));
-    CHECK_CODE(wait_until(1, false, send_signal, never), SLIPRING_INTERRUPTED);
-    CHECK_CODE(wait_until(TOPICS, false, send_signal, never), SLIPRING_INTERRUPTED);
+    CHECK_CODE(wait_until(1, false, send_signals, never), SLIPRING_INTERRUPTED);
+    CHECK_CODE(wait_until(TOPICS, false, send_signals, never), SLIPRING_INTERRUPTED);
     publisher_waits();
     static struct message m;
     while (receive(subs[0], &m)) continue;

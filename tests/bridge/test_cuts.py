@@ -116,7 +116,7 @@ def test_while_there_is_no_connection_a_recv_that_does_not_wait_returns_and_a_re
     serve, proxy, connect
 ):
     way = proxy(serve().address)
-    remote = connect(way.address + "?connect_timeout=0.5")
+    remote = connect(way.address + "?connect_timeout=2")
     sub = remote.subscriber("t")
     way.refuse()
     eventually(lambda: not remote.connected, "the end of the connection")

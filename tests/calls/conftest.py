@@ -3,7 +3,9 @@
 
 import pytest
 
-from support.calling import Gate, offer_usual
+from support.calling import Gate
+from support.calling import client as client
+from support.calling import server as server
 
 
 @pytest.fixture
@@ -11,17 +13,3 @@ def gate():
     gate = Gate()
     yield gate
     gate.opened.set()
-
-
-@pytest.fixture
-def server(bus, gate):
-    with bus.server("calc") as server:
-        offer_usual(server, gate)
-        yield server.start()
-        gate.opened.set()
-
-
-@pytest.fixture
-def client(bus, server):
-    with bus.client("calc", timeout=20.0) as client:
-        yield client

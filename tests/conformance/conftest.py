@@ -4,7 +4,9 @@
 import pytest
 
 from conformance.backends import BACKENDS, CAPABILITIES
-from support.calling import Gate, offer_usual
+from support.calling import Gate
+from support.calling import client as client
+from support.calling import server as server
 
 
 def pytest_configure(config) -> None:
@@ -75,17 +77,3 @@ def gate(backend, bus):
     gate = Gate(backend.semaphore(), backend.event())
     yield gate
     gate.opened.set()
-
-
-@pytest.fixture
-def server(bus, gate):
-    with bus.server("calc") as server:
-        offer_usual(server, gate)
-        yield server.start()
-        gate.opened.set()
-
-
-@pytest.fixture
-def client(bus, server):
-    with bus.client("calc", timeout=20.0) as client:
-        yield client

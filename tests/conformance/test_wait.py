@@ -77,7 +77,9 @@ def test_members_can_be_waited_for(bus):
     assert slipring.wait([ann, bob], timeout=0) == [bob]
 
 
-@pytest.mark.parametrize("wrong", [None, 5, [None], ["t"], [object()]], ids=repr)
+@pytest.mark.parametrize(
+    "wrong", [None, 5, [None], ["t"], [object()]], ids=["None", "5", "[None]", "text", "object"]
+)
 def test_what_is_no_subscriber_cannot_be_waited_for(wrong):
     with pytest.raises(TypeError):
         slipring.wait(wrong, timeout=0)

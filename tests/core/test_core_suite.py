@@ -10,7 +10,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_core_keeps_its_promises_plain_and_under_sanitizers():
     run = subprocess.run(

@@ -4,12 +4,13 @@ told to end, writes what it did into its journal, and counts its progress on the
 
 import os
 import random
+import time
 from dataclasses import dataclass
 
 import slipring
 from crash import bodies
 from crash import journal as jn
-from crash.board import Board
+from crash.board import Board, Pulse
 from crash.journal import Journal
 
 MOST_IN_A_BATCH = 12
@@ -40,6 +41,7 @@ class Life:
         self.journal = Journal(self.journal_path)
         self.random = random.Random(self.incarnation)
         self.counter = 0
+        self._pulse = Pulse(self.board, self.seat)
 
     @property
     def sender(self) -> str:
@@ -50,7 +52,7 @@ class Life:
         return bodies.make(self.incarnation, counter, self.random.randrange(self.largest if large else 400))
 
     def beat(self) -> None:
-        self.board.beat(self.seat)
+        self._pulse.beat()
 
     def row(self, message, lost: int = jn.UNKNOWN, again=None) -> tuple:
         """The journal's record of a message; `again` is what a held body holds at the end."""
@@ -136,7 +138,7 @@ def reader(take: str, settings: dict, **life) -> None:
                 records[-1] = (*records[-1][:4], sub.lost)
                 me.journal.write_all(records)
                 me.beat()
-            elif me.board.passed_final(sub.position):
+            elif me.board.reached_end(sub.position):
                 break
             if "cursor" in settings and (not records or me.random.random() < 0.2):
                 me.journal.write(jn.INTENT, sub.position)
@@ -152,6 +154,25 @@ def _recv(me: Life, sub) -> list[tuple]:
 
 def _recv_many(me: Life, sub) -> list[tuple]:
     return [me.row(message) for message in sub.recv_many(me.random.randrange(1, 40), timeout=POLL_S)]
+
+
+def _recv_batch(me: Life, sub) -> list[tuple]:
+    batch = sub.recv_batch(me.random.randrange(1, 40), timeout=POLL_S)
+    return [me.row(_Message(me.topic, *row.values())) for row in batch.select(_COLUMNS).to_pylist()]
+
+
+_COLUMNS = ["offset", "sender", "type", "value"]
+
+
+@dataclass
+class _Message:
+    """A row of a batch."""
+
+    topic: str
+    seq: int
+    sender: str
+    type: str
+    body: bytes
 
 
 def _recv_into(me: Life, sub) -> list[tuple]:
@@ -175,7 +196,22 @@ def _wait(me: Life, sub) -> list[tuple]:
     return [] if message is None else [me.row(message)]
 
 
-_TAKE = {"recv": _recv, "recv_many": _recv_many, "recv_into": _recv_into, "view": _view, "wait": _wait}
+_TAKE = {
+    "recv": _recv,
+    "recv_many": _recv_many,
+    "recv_batch": _recv_batch,
+    "recv_into": _recv_into,
+    "view": _view,
+    "wait": _wait,
+}
+
+
+def metronome(board_path: str, seat: int) -> None:
+    """Beats without Slipring: what it waits is the machine's doing."""
+    pulse = Pulse(Board(board_path), seat)
+    while True:
+        time.sleep(0.001)
+        pulse.beat()
 
 
 def member(**life) -> None:
@@ -187,7 +223,7 @@ def member(**life) -> None:
             _send(me, both)
             _take_all(me, both, timeout=0)
         me.journal.write(jn.QUIET)
-        while not (me.board.passed_final(both.subscriber.position) and both.lag == 0):
+        while not (me.board.reached_end(both.subscriber.position) and both.lag == 0):
             _take_all(me, both, timeout=POLL_S)
         me.journal.write(jn.END, both.received, both.lost, both.filtered, both.subscriber.position)
 

@@ -7,7 +7,22 @@ import signal
 import pytest
 
 import slipring
+from crash import native
+from crash.tally import Tally
 from support.waiting import eventually
+
+
+@pytest.fixture(scope="session")
+def tally():
+    """What the storms of this run came to, printed at the end."""
+    found = Tally()
+    yield found
+    print("", *found.lines(), sep="\n")
+
+
+@pytest.fixture(scope="session")
+def participants(tmp_path_factory):
+    native.build(tmp_path_factory.mktemp("participants"))
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ class Fleet:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         command = [sys.executable, "-P", __file__, str(theirs.fileno()), *preload]
-        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+        environment = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS.parent}"}
         self._nursery = subprocess.Popen(
             command, pass_fds=[theirs.fileno()], stderr=self._stderr, env=environment
         )
@@ -98,6 +98,10 @@ class Fleet:
         answer = self._socket.recv(1 << 16)
         assert answer, f"the nursery ended\n{self.errors()}"
         return json.loads(answer)
+
+    @property
+    def pid(self) -> int:
+        return self._nursery.pid
 
     def errors(self) -> str:
         return os.pread(self._stderr.fileno(), 1 << 20, 0).decode(errors="replace")

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import slipring
 from crash import bodies
+from slipring._bus import cells, cells_store  # noqa: F401 - else the first call imports them, step by step
 
 PTRACE_TRACEME, PTRACE_PEEKUSER, PTRACE_SINGLESTEP, PTRACE_SYSCALL = 0, 3, 9, 24
 RIP = 16 * 8  # offset of the instruction pointer in struct user

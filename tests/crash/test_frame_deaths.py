@@ -153,7 +153,7 @@ def test_publishers_and_readers_killed_at_random_show_no_torn_frame_and_lose_no_
     for child in (*readers, witness, publisher):
         child.expect("up")
     kills, last, seen, deadline = 0, -1, 0, time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while kills < 3 or time.monotonic() < deadline:
         victim = chance.randrange(3)
         with own.recv(60) as frame:
             assert frame is not None and frame.id > last, "nobody stalls"
@@ -180,7 +180,6 @@ def test_publishers_and_readers_killed_at_random_show_no_torn_frame_and_lose_no_
                 break
             last = frame.id
     assert own.received + own.lost == last + 1
-    assert kills > 2
     pub = bus.frames("cam", shape=(8, 8), buffers=4).publisher()
     loans = [pub.frame() for _ in range(4)]
     arrays = [loan.__enter__() for loan in loans]

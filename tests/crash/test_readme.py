@@ -8,8 +8,8 @@ import pytest
 
 import slipring
 from crash.board import Board
+from crash.company import SECONDS
 from crash.fleet import Fleet
-from crash.storm import SECONDS
 from support.waiting import eventually
 
 KILLS = max(400, round(10 * SECONDS))

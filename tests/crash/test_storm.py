@@ -7,12 +7,13 @@ import pytest
 
 import slipring
 from crash.audit import Audit
+from crash.company import KILLS, PRELOAD, SECONDS, Part, epochs
 from crash.fleet import Fleet
-from crash.storm import EPOCH_S, SECONDS, Part, Storm
+from crash.storm import Storm
 
-pytestmark = pytest.mark.timeout(600 + 2 * SECONDS)  # a watchdog
+pytestmark = pytest.mark.timeout(600 + 2 * SECONDS + KILLS)  # a watchdog
 
-SCENARIOS = 5
+IN_PYTHON_ALONE = ("recv_batch", "recv_into")
 SMALL_RING = {"capacity": "64KiB", "slots": 256}
 ALL_WAYS = ["send", "send", "send_many", "loan"]
 
@@ -29,30 +30,39 @@ def witness() -> Part:
     return reader("witness", "recv_many", mortal=False, start="oldest")
 
 
+def choose_languages(parts: list[Part], epoch: int) -> list[Part]:
+    """Every second one is in C, the others the next time."""
+    for number, part in enumerate(parts):
+        has_both = part.target in ("publisher", "reader") and part.config.get("take") not in IN_PYTHON_ALONE
+        part.in_c = has_both and (number + epoch) % 2 == 1
+    return parts
+
+
 @pytest.fixture
-def storm_over(bus_root, tmp_path):
+def storm_over(bus_root, tmp_path, tally, participants):
     """Runs storms over one topic for a share of the time; yields audit, counters and kills of each."""
 
-    def run(parts_of, seconds: float = SECONDS / SCENARIOS, during=Storm.kill_for, **topic_settings):
-        epochs = max(1, round(seconds / EPOCH_S))
-        for epoch in range(epochs):
+    def run(parts_of, shares=epochs, during=Storm.kill_for, **topic_settings):
+        for epoch, seconds, kills in shares():
             topic = f"storm{epoch}"
             with slipring.Bus("test", root=str(bus_root)) as bus:
                 bus.create(topic, **topic_settings)
             work = tmp_path / topic
             work.mkdir()
-            with Fleet(preload=["crash.actors"]) as fleet:
-                storm = Storm(fleet, bus_root, work, topic, parts_of())
+            with Fleet(preload=PRELOAD) as fleet:
+                storm = Storm(fleet, bus_root, work, topic, choose_languages(parts_of(), epoch))
                 storm.start_all()
                 storm.expect_progress()
-                during(storm, seconds / epochs)
+                tally.time(storm, lambda s=storm, t=seconds, k=kills: during(s, t, k))
                 stats = storm.finish()
                 storm.close()
             audit = Audit(storm.parts)
+            received = sum(len(reading.rows) for reading in audit.each())
             print(
                 f"{topic}: {storm.kills} kills, {len(audit.truth)} messages, {stats['abandoned']} abandoned"
             )
             yield audit, stats, storm.kills
+            tally.add(storm, messages=len(audit.truth), receptions=received)
             shutil.rmtree(work)
             _leave_nothing(bus_root, topic)
 
@@ -99,12 +109,13 @@ def reliable_readers() -> list[Part]:
         reader("waiting", "wait"),
         reader("filtering", "recv_into", start="oldest", types=["even"]),
         reader("cursor", "recv_many", start="oldest", cursor="c"),
+        reader("batching_reader", "recv_batch"),
         reader("tap", "recv", lossy=True),
     ]
 
 
 def check_reliable_readers(audit: Audit) -> None:
-    for name in ("witness", "copying", "holding", "waiting"):
+    for name in ("witness", "copying", "holding", "waiting", "batching_reader"):
         audit.reliable_reader_has_no_gaps(name)
     audit.reliable_reader_has_no_gaps("filtering", wants_even)
     audit.cursor_goes_on_where_it_committed("cursor")
@@ -201,7 +212,12 @@ def test_the_paused_are_not_dead_and_nothing_is_lost_or_changed_for_them(storm_o
             witness(),
         ]
 
-    settings = {"seconds": 4.0, "during": Storm.pause_for, "delivery": "reliable", **SMALL_RING}
+    settings = {
+        "shares": lambda: [(0, 4.0, 0)],
+        "during": Storm.pause_for,
+        "delivery": "reliable",
+        **SMALL_RING,
+    }
     for audit, stats, kills in storm_over(parts, **settings):
         check_reliable(audit, stats, kills)
         assert stats["abandoned"] == audit.aborted, "a paused publisher's message was given up"
@@ -219,7 +235,7 @@ def test_the_paused_see_exact_losses_on_a_lossy_topic(storm_over):
             reader("newest", "recv", mortal=False, start="oldest", conflate=True),
         ]
 
-    settings = {"seconds": 4.0, "during": Storm.pause_for, "delivery": "lossy", **SMALL_RING}
+    settings = {"shares": lambda: [(0, 4.0, 0)], "during": Storm.pause_for, "delivery": "lossy", **SMALL_RING}
     for audit, stats, kills in storm_over(parts, **settings):
         check_all(audit, stats, kills)
         assert stats["abandoned"] == audit.aborted, "a paused publisher's message was given up"

@@ -4,22 +4,31 @@
 import contextlib
 import os
 import random
+from pathlib import Path
 
 import pytest
 
 import slipring
 from crash.fleet import Fleet
+from fuzz.building import build_plain
 from hostile.damage import random_write
 from hostile.torment import COMPANY, MOST_FAILURES, Company
 from hostile.tormented import RING, ROUND
 
-TRIALS = int(os.environ.get("SLIPRING_HOSTILE_TRIALS", "600"))
+TRIALS = int(os.environ.get("SLIPRING_HOSTILE_TRIALS", "1000"))
 SEED = int(os.environ.get("SLIPRING_HOSTILE_SEED", "0")) or random.randrange(1, 1 << 32)
 KINDS = [("lossy", "many"), ("reliable", "many"), ("lossy", "one"), ("reliable", "one")]
 
 
-def torment(company: Company, bus_root, trials: int, dice: random.Random, **settings) -> None:
-    folder, paths = bus_root / "test", []
+@pytest.fixture(scope="module")
+def in_c() -> tuple[str, dict]:
+    program = build_plain("tormented", [Path(__file__).with_name("tormented.c")])
+    return ("execute", {"program": str(program)})
+
+
+def torment(company: Company, bus_root, trials: int, dice: random.Random, **settings) -> int:
+    """How many random writes were made."""
+    folder, paths, made = bus_root / "test", [], 0
     for number in range(1, trials + 1):
         topic = f"t{number}"
         with slipring.Bus("test", root=str(bus_root)) as bus:
@@ -34,23 +43,29 @@ def torment(company: Company, bus_root, trials: int, dice: random.Random, **sett
             with contextlib.suppress(FileNotFoundError):  # the doctor may have removed what it cannot mend
                 writes.append(random_write(dice, paths))
                 writes[-1].make()
+                made += 1
         company.expect_calls(4, f"after (seed {SEED}, {settings}) {'; '.join(map(str, writes))}")
         if len(company.failures) >= MOST_FAILURES:
             break
+    return made
 
 
 @pytest.mark.foreign_files
 @pytest.mark.timeout(600 + TRIALS)
 @pytest.mark.parametrize(("delivery", "writers"), KINDS)
 def test_random_bytes_in_a_live_segment_raise_errors_and_never_kill_or_hang(
-    bus_root, tmp_path, delivery, writers
+    bus_root, tmp_path, in_c, capsys, delivery, writers
 ):
-    company = COMPANY if writers == "many" else [COMPANY[1], *COMPANY[2:5], COMPANY[6]]
+    company = [*COMPANY, in_c] if writers == "many" else [COMPANY[1], *COMPANY[2:5], COMPANY[6], in_c]
     if (delivery, writers) == ("reliable", "many"):
         company = [*company, ("repair", {})]
     with Fleet(preload=["hostile.tormented"]) as fleet:
         members = Company(fleet, bus_root, tmp_path / "board", company)
         dice = random.Random(f"{SEED} {delivery} {writers}")
-        torment(members, bus_root, TRIALS // len(KINDS), dice, delivery=delivery, writers=writers)
+        trials = TRIALS // len(KINDS)
+        made = torment(members, bus_root, trials, dice, delivery=delivery, writers=writers)
         members.close()
+    with capsys.disabled():
+        what = f"{trials} trials, {made} random writes, {len(company)} live processes"
+        print(f"\n{delivery}, {writers} writers: {what}, {len(members.failures)} signals or hangs")
     assert not members.failures, "\n\n".join(members.failures)

@@ -2,6 +2,7 @@
 """Processes that use a topic while its files are damaged. Any typed error is right, and they attach again;
 every other exception ends them, and the test fails. Each counts its calls on the board and waits briefly."""
 
+import os
 import random
 import time
 
@@ -82,6 +83,11 @@ def repair(root: str, board_path: str, seat: int) -> None:
             bus.create(topic, **RING)
 
     _torment(root, board_path, seat, use)
+
+
+def execute(root: str, board_path: str, seat: int, program: str) -> None:
+    """A participant that is no Python: tormented.c."""
+    os.execv(program, [program, os.path.join(root, "test"), board_path, str(seat)])
 
 
 def _torment(root: str, board_path: str, seat: int, use) -> None:

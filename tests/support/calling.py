@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods that most tests of calls need."""
+"""What most tests of calls need: methods, and a started server of them with a client, on the `bus` and with the
+`gate` of whichever conftest imports these fixtures."""
 
 import threading
+
+import pytest
 
 import slipring
 
@@ -46,3 +49,17 @@ def offer_usual(server, gate=None):
 
     if gate is not None:
         server.method(gate, name="gate")
+
+
+@pytest.fixture
+def server(bus, gate):
+    with bus.server("calc") as server:
+        offer_usual(server, gate)
+        yield server.start()
+        gate.opened.set()
+
+
+@pytest.fixture
+def client(bus, server):
+    with bus.client("calc", timeout=20.0) as client:
+        yield client

@@ -21,7 +21,12 @@ def verify(model: str, place: Path, **switches) -> str:
         done = subprocess.run(
             command, cwd=place, capture_output=True, text=True, timeout=WATCHDOG_S, check=True
         )
+    print(f"{model} {switches}: {_states(done.stdout)} states")
     return done.stdout
+
+
+def _states(report: str) -> int:
+    return int(re.search(r"(\d+) states, stored", report)[1])
 
 
 def errors(report: str) -> int:

@@ -65,17 +65,22 @@ static void one_name_one_kind(void) {
     CHECK_CODE(try_publisher("c", "", NULL, &pub), SLIPRING_EXISTS);
 }
 
+static _Atomic bool *refused; /* the child runs, so it has let go of what it shared with us */
+
 static void use_in_child(void *writer) {
     uint32_t cell;
     CHECK_CODE(slipring_cells_writer_begin(writer, &cell), SLIPRING_FORKED);
     CHECK_CODE(slipring_cells_writer_commit(writer, NULL), SLIPRING_FORKED);
+    *refused = true;
     pause();
 }
 
 /* A forked child is refused, and does not prolong its parent's hold. */
 static void forked(void) {
     slipring_cells_writer *writer = cells_writer("c");
+    refused = shared_memory(sizeof *refused);
     pid_t child = child_start(use_in_child, writer);
+    while (!*refused) pause_us(1000);
     slipring_cells_writer_close(writer);
     slipring_cells_writer_close(cells_writer("c"));
     child_kill(child);

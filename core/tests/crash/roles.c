@@ -39,23 +39,26 @@ static void send_and_wait(void) {
         if (!send_one(pub, slipring_deadline(0.002))) break;
 }
 
-static void send_batches(void) {
-    slipring_publisher *pub = open_writer();
+static bool send_batch(slipring_publisher *pub) {
     char bodies[5][256];
     slipring_body list[5];
-    for (int batch = 0; batch < 4; batch++) {
-        size_t sent;
-        uint64_t last;
-        for (int i = 0; i < 5; i++) {
-            uint32_t number = next_number();
-            if (i == 0) record->current[source] = number;
-            stamp(bodies[i], source, number);
-            list[i] = (slipring_body){bodies[i], stamp_size(number)};
-        }
-        int code = slipring_publisher_try_send_many(pub, list, 5, "batch", 5, &sent, &last);
-        if (code == SLIPRING_FULL) break;
-        CHECK_OK(code);
+    size_t sent;
+    uint64_t last;
+    for (int i = 0; i < 5; i++) {
+        uint32_t number = next_number();
+        if (i == 0) record->current[source] = number;
+        stamp(bodies[i], source, number);
+        list[i] = (slipring_body){bodies[i], stamp_size(number)};
     }
+    int code = slipring_publisher_try_send_many(pub, list, 5, "batch", 5, &sent, &last);
+    if (code != SLIPRING_FULL) CHECK_OK(code);
+    return code == SLIPRING_OK;
+}
+
+static void send_batches(void) {
+    slipring_publisher *pub = open_writer();
+    for (int batch = 0; batch < 4; batch++)
+        if (!send_batch(pub)) break;
 }
 
 /* Every third note refuses: its message is aborted. */
@@ -134,7 +137,7 @@ static void leave_behind(void *point) {
     become(SOURCES - 1, point);
     slipring_publisher *pub = open_writer();
     struct loan a, b;
-    if (point) send_one(pub, SLIPRING_NOW);
+    if (point) send_batch(pub);
     else if (lend(pub, &a) && send_one(pub, SLIPRING_NOW)) lend(pub, &b);
     kill(getpid(), SIGKILL);
 }
@@ -149,6 +152,25 @@ static void send_after_a_death(const char *point) {
 static void reclaim_from_the_dead(void) { send_after_a_death(NULL); }
 static void help_the_dead_who_reserved(void) { send_after_a_death("claim.reserved"); }
 static void help_the_dead_who_ended(void) { send_after_a_death("claim.before_tail"); }
+static void help_the_dead_amid_a_run(void) { send_after_a_death("claim.one_more"); }
+
+const struct role *doomed;
+const char *doomed_at;
+
+static void be_doomed(void *unused) {
+    (void)unused;
+    become(1, doomed_at);
+    doomed->act();
+}
+
+static void stand_by_and_send(void) {
+    slipring_publisher *pub = open_writer();
+    child_killed(child_start(be_doomed, NULL)); /* or it lives: how often it sleeps depends on others */
+    for (int i = 0; i < 24; i++)
+        if (!send_one(pub, SLIPRING_NOW)) break;
+    struct loan a;
+    if (lend(pub, &a)) slipring_publisher_close(pub);
+}
 
 static void sweep_after_a_death(const char *point) {
     uint32_t swept;
@@ -201,6 +223,18 @@ static void hold_some(void) {
     CHECK_OK(slipring_subscriber_hold(sub, &a));
 }
 
+/* As many as there are, up to three; the last one is not released. */
+static void hold_what_there_is(void) {
+    slipring_subscriber *sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_OLDEST));
+    slipring_message m;
+    for (int i = 0; i < 3; i++) {
+        int code = slipring_subscriber_hold(sub, &m);
+        if (code == SLIPRING_EMPTY) return;
+        CHECK_OK(code);
+        if (i < 2) CHECK_OK(slipring_subscriber_release(sub, m.seq));
+    }
+}
+
 static void sweep(void) {
     uint32_t swept;
     CHECK_OK(slipring_topic_sweep(bus, "t", &swept));
@@ -233,6 +267,7 @@ const struct role roles[] = {
     ON_ALL("send to an empty topic", BEFORE_EMPTY, send_some),
     ON_ALL("send and reclaim", BEFORE_LAPS, send_some),
     ON_ALL("send batches", BEFORE_LAPS, send_batches),
+    ON_ALL("send batches to an empty topic", BEFORE_EMPTY, send_batches),
     ON_ALL("send noted", BEFORE_LAPS, send_noted),
     ON_ALL("lend, commit and abort", BEFORE_LAPS, lend_some),
     ON_ALL("detach with loans open", BEFORE_LAPS, lend_and_detach),
@@ -254,13 +289,21 @@ const struct role roles[] = {
     {"reclaim from the dead (reliable)", RELIABLE, MANY, BEFORE_LAPS, reclaim_from_the_dead},
     {"help the dead who reserved (lossy)", LOSSY, MANY, BEFORE_LAPS, help_the_dead_who_reserved},
     {"help the dead who ended (reliable)", RELIABLE, MANY, BEFORE_LAPS, help_the_dead_who_ended},
+    {"help the dead who reserved a run (reliable)", RELIABLE, MANY, BEFORE_EMPTY, help_the_dead_who_reserved},
+    {"help the dead amid a run (lossy)", LOSSY, MANY, BEFORE_EMPTY, help_the_dead_amid_a_run},
     {"sweep open loans", LOSSY, MANY, BEFORE_LAPS, sweep_open_loans},
     {"sweep a half-made claim", RELIABLE, MANY, BEFORE_LAPS, sweep_a_half_made_claim},
 };
 const struct role recoverers[] = {
     {.name = "attaches and sends", .act = send_some}, {.name = "sweeps", .act = sweep},
     {.name = "attaches and lends", .act = lend_some}, {.name = "reads", .act = read_as_topic},
+    {.name = "holds", .act = hold_what_there_is},     {.name = "attaches and sends batches", .act = send_batches},
+    {.name = "detaches with loans open", .act = lend_and_detach}, {.name = "sends noted", .act = send_noted},
+    {.name = "reads and sleeps", .act = read_and_sleep},
 };
 const size_t recoverer_count = sizeof recoverers / sizeof recoverers[0];
 const struct role creator = {.name = "creates", .act = create_by_opening};
+const struct role remover = {.name = "removes", .act = remove_topic};
+const struct role bystander = {.name = "stood by and sends", .act = stand_by_and_send};
+const struct role cursor_taker = {.name = "takes the cursor", .act = read_by_cursor};
 const size_t role_count = sizeof roles / sizeof roles[0];

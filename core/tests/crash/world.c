@@ -160,11 +160,14 @@ static void begins_anew(void) {
 static void all_gone(void) {
     slipring_message m;
     int code;
-    while ((code = slipring_subscriber_peek(copier, &m)) == SLIPRING_OK) CHECK_OK(slipring_subscriber_accept(copier));
+    while ((code = slipring_subscriber_peek(copier, &m)) == SLIPRING_OK) {
+        code = slipring_subscriber_accept(copier); /* reclaimed by the dead, if not overwritten */
+        if (code != SLIPRING_LAPPED) CHECK_OK(code);
+    }
     do code = slipring_wait(&copier, 1, NULL, 0, SLIPRING_FOREVER, 0);
     while (code == SLIPRING_OK);
     CHECK_CODE(code, SLIPRING_TOPIC_GONE);
-    child_kill(sleeper); /* its endless sleep does not end by itself, as an ordinary one's slice does */
+    child_join(sleeper); /* asleep without end, and told by the dead */
     slipring_subscriber_close(copier);
     if (safe) slipring_subscriber_close(safe);
     slipring_publisher_close(pub);

@@ -48,7 +48,11 @@ extern const struct role roles[];
 extern const size_t role_count;
 extern const struct role recoverers[]; /* what the next one does; only .name and .act */
 extern const size_t recoverer_count;
-extern const struct role creator;
+extern const struct role creator, remover, cursor_taker; /* and where the topic is missing; of many writers; has "v" */
+/* Of many writers: it attaches, sees the first one die (its child, to be named before), and goes on without a sweep. */
+extern const struct role bystander;
+extern const struct role *doomed;
+extern const char *doomed_at;
 
 extern struct log *record;
 extern uint32_t source; /* of this process */

@@ -15,13 +15,14 @@ bool endless_sleeps;
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
-/* Every system call the core makes by number is a futex call of at most six arguments. */
+/* Every system call the core makes by number has at most six arguments. */
 long __wrap_syscall(long number, ...) {
     va_list list;
     uintptr_t a[6];
     va_start(list, number);
     for (int i = 0; i < 6; i++) a[i] = va_arg(list, uintptr_t);
     va_end(list);
-    if (endless_sleeps && number == SYS_futex && ((int)a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) a[3] = 0;
+    bool sleeps = number == SYS_futex_waitv || (number == SYS_futex && ((int)a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET);
+    if (endless_sleeps && sleeps) a[3] = 0; /* the time limit of both */
     return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -13,7 +13,7 @@
 
 #include "harness.h"
 
-#define WATCHDOG_S 120
+unsigned harness_watchdog_s = 120;
 
 char bus[64];
 char **harness_arguments;
@@ -52,7 +52,8 @@ static void on_end(int signal_number) { told_to_end = signal_number; }
 /* The guardian outlives the test: it enforces the time limit and clears up, however the test ends. */
 static int guard(pid_t test) {
     sigset_t chld;
-    struct timespec limit = {.tv_sec = WATCHDOG_S};
+    unsigned longest_s = harness_watchdog_s > scaled(harness_watchdog_s) ? harness_watchdog_s : (unsigned)scaled(harness_watchdog_s);
+    struct timespec limit = {.tv_sec = longest_s};
     int status = -1;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
@@ -61,7 +62,7 @@ static int guard(pid_t test) {
     sigaction(SIGINT, &action, NULL);
     while (waitpid(test, &status, WNOHANG) == 0) {
         if (sigtimedwait(&chld, NULL, &limit) >= 0 || (errno == EINTR && !told_to_end)) continue;
-        fprintf(stderr, "the test did not end within %d s\n", WATCHDOG_S);
+        fprintf(stderr, "the test did not end within %u s\n", longest_s);
         kill(-test, SIGKILL);
         waitpid(test, &status, 0);
         break;

@@ -66,7 +66,7 @@ static void drop(void *context) {
 }
 
 static void read_to(slipring_range *range, struct account *a, uint64_t end) {
-    static const slipring_range_sink sink = {message, hole, drop};
+    static const slipring_range_sink sink = {.message = message, .hole = hole, .drop = drop};
     CHECK_OK(slipring_range_begin(range, a->next));
     for (uint64_t reached = a->next; reached < end;) {
         a->room = 40; /* stops in the middle, to be called again */

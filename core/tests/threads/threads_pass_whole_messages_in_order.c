@@ -2,7 +2,7 @@
  *
  * Invariants 1, 2, 3 and 5 under load, with roles as threads over one mapping, so that sanitizers see everything.
  * Arguments: lossy|reliable, one|many writers, copy|hold|copy cursors; "odd": sizes that wrap everywhere, in a narrow
- * ring.
+ * ring; "batches": many at a time, those of one size claimed at once; "columns": many at a time, into arrays.
  *
  * Every 8-byte word of a body follows from its stamp {writer, number}. On a reliable topic writers fill loans and
  * readers read in place by ordinary accesses: a missing release or acquire is a data race for TSAN. On a lossy topic
@@ -18,14 +18,15 @@
 #define READERS 3
 #define HELD 4
 #define MOST_WORDS 40
+#define BATCH 50
 
-static bool reliable, hold, odd, cursors;
+static bool reliable, hold, odd, cursors, batches, columns;
 static unsigned writers;
 static uint64_t each; /* messages per writer */
 static atomic_uint_fast64_t committed, writers_done;
 
 static uint64_t word_of(uint64_t stamp, size_t index) { return (stamp + index) * UINT64_C(0x9e3779b97f4a7c15); }
-static size_t words_of(uint64_t number) { return odd ? 1 + number * 7 % MOST_WORDS : 7; }
+static size_t words_of(uint64_t number) { return odd ? 1 + number / 3 * 7 % MOST_WORDS : 7; }
 
 static void fill(uint64_t *body, uint64_t stamp, size_t words) {
     for (size_t i = 0; i < words; i++) {
@@ -45,10 +46,28 @@ static void check(const uint64_t *body, size_t size) {
 
 static slipring_publisher *pubs[MOST_WRITERS];
 
+static void write_batch(slipring_publisher *pub, uint64_t first_stamp, size_t count) {
+    static _Thread_local uint64_t bodies[BATCH][MOST_WORDS];
+    slipring_body list[BATCH];
+    for (size_t i = 0; i < count; i++) {
+        size_t words = words_of((first_stamp + i) & 0xffffffffff);
+        fill(bodies[i], first_stamp + i, words);
+        list[i] = (slipring_body){bodies[i], 8 * words};
+    }
+    for (size_t done = 0, sent; done < count; done += sent) {
+        uint64_t last;
+        int code = slipring_publisher_try_send_many(pub, list + done, count - done, "", 0, &sent, &last);
+        if (code == SLIPRING_FULL) code = slipring_publisher_wait_space(pub, SLIPRING_FOREVER);
+        CHECK_OK(code);
+    }
+    atomic_fetch_add(&committed, count);
+}
+
 static void *write_all(void *argument) {
-    uint64_t me = (uintptr_t)argument;
+    uint64_t me = (uintptr_t)argument, begun = batches ? each - each % BATCH : 0;
     slipring_publisher *pub = pubs[me];
-    for (uint64_t n = 0; n < each; n++) {
+    for (uint64_t n = 0; n < begun; n += BATCH) write_batch(pub, me << 40 | n, BATCH);
+    for (uint64_t n = begun; n < each; n++) {
         uint64_t stamp = me << 40 | n, body[MOST_WORDS];
         size_t size = 8 * words_of(n);
         slipring_claim claim;
@@ -127,10 +146,31 @@ static bool read_copied(struct reader *r) {
     return true;
 }
 
+/* Many at a time, with the names of the next one. */
+static bool read_columns(struct reader *r) {
+    static _Thread_local uint64_t data[BATCH * MOST_WORDS];
+    uint64_t names[(SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER) / 8 + 1];
+    int64_t seqs[BATCH];
+    int32_t ends[BATCH];
+    slipring_message m;
+    if (slipring_subscriber_peek(r->sub, &m) != SLIPRING_OK) return read_copied(r);
+    slipring_copy(names, m.meta, ((size_t)m.type_size + m.sender_size + 7) / 8 * 8);
+    slipring_columns c = {.seqs = seqs, .ends = ends, .data = (uint8_t *)data, .data_room = sizeof data, .names = names,
+                          .type_size = m.type_size, .sender_size = m.sender_size};
+    size_t rows = slipring_subscriber_take_columns(r->sub, &c, BATCH);
+    if (!rows) return read_copied(r);
+    CHECK_EQ(rows, c.rows);
+    for (size_t i = 0, begin = 0; i < rows; begin = (size_t)ends[i++]) {
+        check(data + begin / 8, (size_t)ends[i] - begin);
+        in_order(r, (uint64_t)seqs[i], data[begin / 8]);
+    }
+    return true;
+}
+
 static void *read_all(void *argument) {
     struct reader *r = argument;
     while (atomic_load(&writers_done) < writers || counts(r->sub).position < counts(r->sub).tail) {
-        if (hold ? read_held(r) : read_copied(r)) continue;
+        if (hold ? read_held(r) : columns ? read_columns(r) : read_copied(r)) continue;
         while (r->held_count) release(r, 0);
         if (!odd) {
             sched_yield(); /* to sleep and be woken would be one more meeting: see below */
@@ -153,6 +193,8 @@ static void run(void) {
     reliable = harness_argument("reliable");
     hold = harness_argument("hold");
     odd = harness_argument("odd");
+    batches = harness_argument("batches");
+    columns = harness_argument("columns");
     cursors = harness_argument("cursors");
     bool one = harness_argument("one");
     writers = one ? 1 : MOST_WRITERS;

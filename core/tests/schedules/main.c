@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ *     schedules --list                              the scenarios
+ *     schedules NAME [options]                      0: kept; 1: broken, and the run is printed; 2: the search is at its limits
+ *         --preemptions P --stale S --deaths D      all runs within these instead of the scenario's own bounds
+ *         --random RUNS --seed N                    then so many at random
+ *         --seconds T                               not longer than that
+ *         --planted NAME                            with an order of atomics.h weakened (shim.h)
+ *         --replay LIST                             one run, by its decisions
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "explore.h"
+#include "memory.h"
+#include "shim.h"
+
+enum planted planted;
+char schedules_bus[64], schedules_words[128];
+
+static const char *const planted_names[] = {"none",
+#define NAME_OF(name, what) #name,
+                                            SCHEDULES_PLANTED(NAME_OF)};
+
+static void remove_bus(void) {
+    DIR *directory = opendir(schedules_bus);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) unlinkat(dirfd(directory), entry->d_name, 0);
+    if (directory) closedir(directory);
+    rmdir(schedules_bus);
+}
+
+static enum planted planted_of(const char *name) {
+    for (unsigned i = 0; i < sizeof planted_names / sizeof planted_names[0]; i++)
+        if (strcmp(planted_names[i], name) == 0) return (enum planted)i;
+    fprintf(stderr, "nothing called '%s' can be planted\n", name);
+    exit(2);
+}
+
+static void read_options(char **words, struct plan *plan) {
+    for (; words[0] && words[1]; words += 2) {
+        const char *name = words[0], *value = words[1];
+        bool bound = true;
+        if (strcmp(name, "--preemptions") == 0) plan->bounds.preemptions = atoi(value);
+        else if (strcmp(name, "--stale") == 0) plan->bounds.stale = atoi(value);
+        else if (strcmp(name, "--deaths") == 0) plan->bounds.crashes = atoi(value);
+        else bound = false;
+        plan->one_bound |= bound;
+        if (strcmp(name, "--random") == 0) plan->random_runs = strtoull(value, NULL, 10);
+        else if (strcmp(name, "--seed") == 0) plan->seed = strtoull(value, NULL, 10);
+        else if (strcmp(name, "--seconds") == 0) plan->seconds = atof(value);
+        else if (strcmp(name, "--planted") == 0) planted = planted_of(value);
+        else if (strcmp(name, "--replay") == 0) plan->replay = value;
+        else if (!bound) fprintf(stderr, "no option %s\n", name), exit(2);
+    }
+}
+
+static const struct scenario *scenario_of(const char *name) {
+    for (int i = 0; scenarios[i]; i++)
+        if (strcmp(scenarios[i]->name, name) == 0) return scenarios[i];
+    fprintf(stderr, "no scenario '%s'\n", name);
+    exit(2);
+}
+
+static int in_child(const struct scenario *scenario, const struct plan *plan) {
+    pid_t child = fork();
+    int status;
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing is left behind by who stops us */
+        schedules_init();
+        memory_init();
+        kernel_init();
+        explore(scenario, plan);
+        fflush(stdout);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    printf("BROKEN %s: ended by signal %d\n", scenario->name, WTERMSIG(status));
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2 || strcmp(argv[1], "--list") == 0) {
+        for (int i = 0; scenarios[i]; i++) printf("%s\n", scenarios[i]->name);
+        return argc < 2 ? 2 : 0;
+    }
+    struct plan plan = {.seconds = 1e9, .seed = 1};
+    const struct scenario *scenario = scenario_of(argv[1]);
+    read_options(argv + 2, &plan);
+    snprintf(schedules_words, sizeof schedules_words, planted ? "%s --planted %s" : "%s", scenario->name, planted_names[planted]);
+    strcpy(schedules_bus, "/dev/shm/slipring-schedules-XXXXXX");
+    if (!mkdtemp(schedules_bus)) return 2;
+    int code = in_child(scenario, &plan);
+    remove_bus();
+    return code;
+}

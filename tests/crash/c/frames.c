@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A writer and a reader of frames, as crash/structures.py has them in Python: a frame is a body of one size. */
+#include <sched.h>
+#include <string.h>
+
+#include "slipring.h"
+#include "storm.h"
+
+int write_frames(struct storm *me, char **options, int count) {
+    struct actor *actor = &me->actor;
+    slipring_settings settings = SLIPRING_SETTINGS_FRAMES;
+    slipring_publisher *pub;
+    slipring_frame_writer *writer;
+    (void)options;
+    if (count) return 2;
+    if (slipring_publisher_open(actor->bus, actor->topic, actor->sender, strlen(actor->sender), &settings, &pub)) actor_fail("open");
+    if (slipring_frame_writer_open(pub, actor->bus, actor->topic, NULL, 0, &writer)) actor_fail("frames");
+    while (!stopping(actor)) {
+        slipring_frame_buffer buffer;
+        slipring_frame_note nothing = {0};
+        uint64_t id, seq, counter = me->counter++;
+        int code = slipring_frame_writer_take(writer, 0, &buffer);
+        if (code == SLIPRING_FULL) { /* all are held */
+            sched_yield();
+            continue;
+        }
+        if (code) actor_fail("take");
+        body_make(actor->incarnation | POISON, counter, buffer.data, (uint32_t)buffer.size);
+        if (throw_dice(actor, 10) == 0) {
+            if (slipring_frame_writer_abort(writer, buffer.buffer)) actor_fail("abort");
+            continue;
+        }
+        body_make(actor->incarnation, counter, buffer.data, (uint32_t)buffer.size);
+        if (slipring_frame_writer_send(writer, buffer.buffer, &nothing, &id, &seq)) actor_fail("send");
+        write_down(me, SENT, counter, id, 1, 0);
+        beat(actor);
+    }
+    slipring_frame_writer_close(writer);
+    slipring_publisher_close(pub);
+    return 0;
+}
+
+static struct record row(struct storm *me, const slipring_frame *frame) {
+    uint64_t counter, who = element_check(frame->data, (uint32_t)frame->size, &counter), counter_again;
+    for (uint64_t i = throw_dice(&me->actor, 4); i > 0; i--) sched_yield();
+    uint64_t again = element_check(frame->data, (uint32_t)frame->size, &counter_again);
+    return (struct record){GOT, frame->id, who == again && counter == counter_again ? who : CHANGED, counter, UNKNOWN};
+}
+
+int read_frames(struct storm *me, char **options, int count) {
+    struct actor *actor = &me->actor;
+    slipring_subscribing how = {.start = SLIPRING_START_NEW, .lossy = -1};
+    slipring_frame_reading reading = {.start = SLIPRING_START_LAST};
+    slipring_subscriber *sub;
+    slipring_frame_reader *reader;
+    slipring_counts counts;
+    (void)options;
+    if (count) return 2;
+    if (slipring_subscriber_open(actor->bus, actor->topic, &how, &sub)) actor_fail("open");
+    if (slipring_frame_reader_open(sub, actor->bus, actor->topic, &reading, &reader)) actor_fail("frames");
+    for (;;) {
+        slipring_frame frame;
+        int code = slipring_frame_reader_take(reader, &frame);
+        if (code == SLIPRING_OK) {
+            struct record got = row(me, &frame);
+            append(actor, &got, sizeof got);
+            if (slipring_frame_reader_release(reader, frame.token)) actor_fail("release");
+            beat(actor);
+            continue;
+        }
+        if (code != SLIPRING_EMPTY && code != SLIPRING_LAPPED) actor_fail("take");
+        if (reached_end(actor, 0)) break;
+        code = slipring_wait(&sub, 1, NULL, 0, slipring_deadline(POLL_S), 0);
+        if (code != SLIPRING_OK && code != SLIPRING_TIMEOUT && code != SLIPRING_INTERRUPTED) actor_fail("wait");
+    }
+    slipring_frame_reader_counts(reader, &counts);
+    write_down(me, END, counts.received, counts.lost, counts.filtered, counts.position);
+    slipring_frame_reader_close(reader);
+    slipring_subscriber_close(sub);
+    return 0;
+}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python tests/fuzz [--seconds N] [--target NAME] [--minimise]``: long fuzzing, all targets in turn.
+
+Exit code 1 if one fails; its input is in build-fuzz/found. With --minimise, what was found to reach more is added to
+the committed corpora, and these are cut to what is needed."""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fuzz import building, mutation, running
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python tests/fuzz", description=__doc__)
+    names = [*building.targets(), *mutation.targets()]
+    parser.add_argument("--seconds", type=int, default=600, help="for all targets together")
+    parser.add_argument("--target", choices=names, help="only this one")
+    parser.add_argument(
+        "--minimise", action="store_true", help="add what reaches more to the committed corpora"
+    )
+    asked = parser.parse_args(arguments)
+    chosen = [asked.target] if asked.target else names
+    failed = 0
+    for name in chosen:
+        failed |= one(name, max(1, asked.seconds // len(chosen)), asked.minimise)
+    return failed
+
+
+def one(name: str, seconds: int, minimise: bool) -> int:
+    if name in mutation.targets():
+        outcome = mutation.run(name, seconds=seconds)
+        print(outcome, flush=True)
+        return 1 if outcome.failure else 0
+    program, fresh = building.build(name), building.BUILD / "corpus" / name
+    outcome = running.run(program, name, seconds=seconds, fresh=fresh)
+    print(outcome, flush=True)
+    if outcome.failure:
+        print(outcome.failure)
+        return 1
+    if minimise:
+        print(
+            f"{name}: {running.minimise(program, name, fresh)} inputs in {running.corpus(name)}", flush=True
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fuzz target: a recording from somebody hostile: log entries sealed with their right check sums, a snapshot, the mark,
+a topic's description, a Parquet file. Opening, looking, verifying and clearing end well or with an error of the
+package; nothing outside of the lake is touched.
+
+Input: which file, a zero or one (seal it anew?), the file's bytes."""
+
+import json
+import random
+import shutil
+import tempfile
+import zlib
+from pathlib import Path
+
+from fuzz.mutation import Target, mutated
+from slipring.errors import SlipringError
+from slipring.pipelines.lake import (
+    Lake,
+    admission,
+    compact,
+    contents,
+    facts,
+    log,
+    mark,
+    model,
+    topics,
+    verify,
+)
+
+SEALED = {"entry": "_log/00000001.json", "end": "_log/00000003.json", "state": "_log/00000004.snapshot"}
+PLAIN = {"mark": "_slipring.json", "topic": "_topics/a.json"}
+KINDS = [*SEALED, *PLAIN, "parquet"]
+JUNK = [
+    None,
+    True,
+    -1,
+    2**63,
+    2**70,
+    1.5,
+    "",
+    "../../outside",
+    "/etc/passwd",
+    "messages/../../outside",
+    "\0",
+    [],
+    {},
+    [[]],
+]
+_room: Path | None = None
+
+
+def _lake() -> Path:
+    """A valid recording, once; each input gets a copy."""
+    global _room
+    if _room is None or not _room.exists():
+        from lake import filling
+
+        _room = Path(tempfile.mkdtemp(prefix="slipring-fuzz-", dir="/dev/shm"))
+        lake = Lake.create(_room / "valid")
+        session = lake.begin({"subscribe": "a"})
+        for batch in range(2):
+            filling.record(lake, session, batch, ("a", filling.messages("a", batch * 5, batch * 5 + 5)))
+        lake.end(session)
+        (lake.path / "_topics/a.json").write_text('{"topic": "a", "generations": {"00000000000000ff": {}}}')
+        lake.log.refresh()
+        (lake.path / SEALED["state"]).write_bytes(log.sealed("state", lake.state.to_json()))
+    return _room / "valid"
+
+
+def clean_up() -> None:
+    global _room
+    if _room is not None:
+        shutil.rmtree(_room, ignore_errors=True)
+        _room = None
+
+
+def _path_of(kind: str, lake: Path) -> Path:
+    if kind == "parquet":
+        return sorted(lake.rglob("*.parquet"))[0]
+    return lake / (SEALED | PLAIN)[kind]
+
+
+def seeds() -> list[bytes]:
+    lake = _lake()
+    return [bytes([number, 1]) + _path_of(kind, lake).read_bytes() for number, kind in enumerate(KINDS)]
+
+
+def _sealed_anew(data: bytes) -> bytes:
+    """The same with its right check sum, as somebody hostile would write it."""
+    try:
+        outer = json.loads(data)
+        for name, value in list(outer.items()):
+            if name != "crc32":
+                outer["crc32"] = f"{zlib.crc32(log.canonical(value).encode()):08x}"
+        return json.dumps(outer).encode()
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return data
+
+
+def mutate(dice: random.Random, data: bytes) -> bytes:
+    """Bytes as they come, or values of the JSON replaced by others."""
+    head, body = data[:2], data[2:]
+    if dice.random() < 0.3 or KINDS[head[0] % len(KINDS)] == "parquet":
+        return head + mutated(dice, body)
+    try:
+        value = json.loads(body)
+        for _ in range(dice.randint(1, 3)):
+            value = _twisted(dice, value)
+        return head + json.dumps(value).encode()
+    except (ValueError, RecursionError):
+        return head + mutated(dice, body)
+
+
+def _twisted(dice: random.Random, value):
+    """One value somewhere inside, replaced, removed or doubled."""
+    if isinstance(value, dict) and value and dice.random() < 0.9:
+        name = dice.choice(list(value))
+        if dice.random() < 0.1:
+            return {other: inside for other, inside in value.items() if other != name}
+        return value | {name: _twisted(dice, value[name])}
+    if isinstance(value, list) and value and dice.random() < 0.9:
+        place = dice.randrange(len(value))
+        twisted = _twisted(dice, value[place])
+        return [*value[:place], twisted, *value[place + dice.randrange(2) :]]
+    if isinstance(value, int) and dice.random() < 0.3:
+        return value + dice.randint(-3, 3)
+    return dice.choice(JUNK)
+
+
+def use(data: bytes) -> None:
+    kind = KINDS[data[0] % len(KINDS)] if data else "entry"
+    valid = _lake()
+    place = valid.parent / "copy"
+    outside = valid.parent / "outside"
+    outside.write_text("mine")
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(valid, place)
+    body = data[2:]
+    if kind in SEALED and data[1:2] == b"\1":
+        body = _sealed_anew(body)
+    _path_of(kind, place).write_bytes(body)
+    for look in (_open, _verify):
+        try:
+            look(place)
+        except SlipringError as error:
+            assert str(error)
+    assert outside.read_text() == "mine", "a file outside of the lake was touched"
+    assert sorted(path.name for path in valid.parent.iterdir()) == ["copy", "outside", "valid"]
+
+
+def _open(place: Path) -> None:
+    lake = Lake.open(place)
+    for one in contents.contents(lake):
+        one.to_json()
+    for file in lake.files():
+        lake.where(file)
+        with facts.Facts(lake.path / file.path) as found:
+            found.runs(), found.times(), found.types()
+    topics.load(lake, "a")
+    compact.clear(lake, 0)
+
+
+def _verify(place: Path) -> None:
+    verify.verify(place)
+
+
+MODULES = tuple(module.__name__ for module in (admission, contents, facts, log, mark, model, topics, verify))
+TARGET = Target("recording", MODULES, use, seeds, mutate)

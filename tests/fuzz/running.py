@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a libFuzzer target in a bus directory of its own and reads what it reached."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.building import BUILD, TARGETS
+
+FOUND = BUILD / "found"
+HANG_S = 20  # one input takes milliseconds; the machine may be busy
+LONGEST_INPUT = 240
+GRACE_S = 300
+
+
+@dataclass(frozen=True)
+class Outcome:
+    target: str
+    executions: int
+    edges: int
+    features: int
+    failure: str  # "" if there was none; else the end of the log, with the input
+
+    def __str__(self) -> str:
+        reached = f"{self.edges} edges, {self.features} features"
+        return f"{self.target}: {self.executions} executions, {reached}{', FAILED' if self.failure else ''}"
+
+
+def corpus(target: str) -> Path:
+    return TARGETS / "corpus" / target
+
+
+def run(
+    program: Path, target: str, *, seconds: int, fresh: Path | None = None, hang_s: int = HANG_S
+) -> Outcome:
+    """The committed corpus, then mutations of it for so many seconds (0: none). New inputs that reach more are
+    kept in ``fresh``."""
+    with tempfile.TemporaryDirectory(prefix="slipring-fuzz-", dir="/dev/shm") as bus:
+        kept = fresh or Path(bus) / "kept"
+        kept.mkdir(parents=True, exist_ok=True)
+        FOUND.mkdir(parents=True, exist_ok=True)
+        limit = [f"-max_total_time={seconds}"] if seconds else ["-runs=0"]
+        limit.append(f"-timeout={hang_s}")
+        place = Path(bus) / "bus"
+        place.mkdir()
+        return _outcome(target, _start(program, place, *limit, str(kept), str(corpus(target))))
+
+
+def minimise(program: Path, target: str, *extra: Path) -> int:
+    """Leaves in the committed corpus what is needed to reach as much; inputs named by hand stay."""
+    place = corpus(target)
+    named = [path for path in place.iterdir() if "-" in path.name] if place.exists() else []
+    with tempfile.TemporaryDirectory(prefix="slipring-fuzz-", dir="/dev/shm") as room:
+        chosen, bus = Path(room) / "chosen", Path(room) / "bus"
+        chosen.mkdir(), bus.mkdir()
+        for path in named:
+            shutil.copy(path, chosen)
+        log = _start(program, bus, "-merge=1", "-use_counters=0", str(chosen), str(place), *map(str, extra))
+        if log.returncode:
+            raise RuntimeError(log.stdout[-3000:])
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(chosen, place)
+    return len(list(place.iterdir()))
+
+
+def _start(program: Path, bus: Path, *arguments: str) -> subprocess.CompletedProcess:
+    environment = {
+        **os.environ,
+        "SLIPRING_FUZZ_BUS": str(bus),
+        "ASAN_OPTIONS": "quarantine_size_mb=8",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    options = ["-len_control=0", f"-max_len={LONGEST_INPUT}", "-print_final_stats=1"]
+    prefix = f"-artifact_prefix={FOUND}/{program.name}-"
+    seconds = next((int(a.split("=")[1]) for a in arguments if a.startswith("-max_total_time")), 0)
+    return subprocess.run(
+        [program, *options, prefix, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=environment,
+        timeout=seconds + GRACE_S,
+    )
+
+
+def _outcome(target: str, done: subprocess.CompletedProcess) -> Outcome:
+    log = done.stdout
+    reached = re.findall(r"cov: (\d+) ft: (\d+)", log) or [("0", "0")]
+    executed = re.findall(r"stat::number_of_executed_units: (\d+)", log) or re.findall(
+        r"^#(\d+)\t", log, re.M
+    )
+    edges, features = map(int, reached[-1])
+    failure = "" if done.returncode == 0 else f"exit code {done.returncode}\n{log[-4000:]}"
+    return Outcome(target, int(executed[-1]) if executed else 0, edges, features, failure)

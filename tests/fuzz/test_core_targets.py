@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hostile contents of every kind of file, for a few seconds each (invariant 7, promise 18); `make fuzz` is longer."""
+
+import os
+
+import pytest
+
+from fuzz import building, mutation, recording, running
+
+SECONDS = int(os.environ.get("SLIPRING_FUZZ_SECONDS", "4"))
+
+
+@pytest.fixture
+def tell(capsys):
+    def say(text) -> None:
+        with capsys.disabled():
+            print(f"\n{text}", flush=True)
+
+    return say
+
+
+@pytest.mark.timeout(600 + SECONDS)
+@pytest.mark.parametrize("target", building.targets())
+def test_no_contents_of_a_file_crash_hang_or_leak(target, tell):
+    inputs = len(list(running.corpus(target).iterdir()))
+    assert inputs > 0
+    outcome = running.run(building.build(target), target, seconds=SECONDS)
+    tell(outcome)
+    assert not outcome.failure, outcome.failure
+    assert outcome.executions > inputs and outcome.edges > 0
+
+
+@pytest.mark.timeout(600 + SECONDS)
+@pytest.mark.parametrize("target", mutation.targets())
+def test_no_bytes_of_an_envelope_or_a_recording_lead_to_anything_but_an_error_of_the_package(target, tell):
+    try:
+        outcome = mutation.run(target, seconds=SECONDS)
+    finally:
+        recording.clean_up()
+    tell(outcome)
+    assert not outcome.failure, outcome.failure
+    assert outcome.executions > len(mutation.load(target).seeds())
+    recording.clean_up()
