@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples, gaps and journals -> the numbers that are printed, plotted and committed."""
+
+from typing import Any
+
+import numpy
+from demo.claims import Claim, judge
+
+from soak import audit, cast
+from soak.flatness import Samples
+from soak.journals import Life
+from soak.truth import Truth
+
+STALLED_MS = 10_000.0  # a survivor that shows no sign of life for so long after a kill counts as stalled
+PERCENTS = (50, 90, 99, 99.9, 100)
+Gaps = list[dict[str, Any]]
+
+
+def by_survivor(gaps: Gaps) -> dict[str, list[float]]:
+    """For each survivor, its longest gap from one strike to the next; the line of a strike tells of the one before."""
+    names = gaps[-1]["gaps_ms"] if gaps else {}
+    return {name: [line["gaps_ms"][name] for line in gaps[1:]] for name in names}
+
+
+def percentiles(values: list[float]) -> dict[str, float]:
+    if not values:
+        return {}
+    return {f"p{percent:g}": round(float(numpy.percentile(values, percent)), 2) for percent in PERCENTS}
+
+
+def survivors_went_on(gaps: Gaps) -> Claim:
+    found = by_survivor(gaps)
+    faults = [
+        f"{name} stood still for {max(values) / 1e3:.1f} s"
+        for name, values in found.items()
+        if max(values, default=0) >= STALLED_MS
+    ]
+    faults += [] if any(found.values()) else ["no strike was survived by anybody"]
+    every = [value for values in found.values() for value in values]
+    told = ", ".join(f"{name} {value:,.0f}" for name, value in percentiles(every).items())
+    return judge("Survivors went on after every strike", faults, f"longest gap after each, ms: {told}")
+
+
+def cores(samples: Samples) -> dict[str, float]:
+    """Processors in use on average: by the soak itself, and by Spark's recording."""
+
+    def used(sample: dict[str, Any]) -> float:
+        own = sample["supervisor"]["cpu_s"] + sample["nursery"]["cpu_s"] + sample["children_cpu_s"]
+        return float(own + sum(process["cpu_s"] for process in sample["processes"].values()))
+
+    seconds = samples[-1]["s"] - samples[0]["s"]
+    found = {"soak": (used(samples[-1]) - used(samples[0])) / seconds}
+    if "recording" in samples[-1]:
+        found["recording"] = (samples[-1]["recording"]["cpu_s"] - samples[0]["recording"]["cpu_s"]) / seconds
+    return {name: round(value, 3) for name, value in found.items()}
+
+
+def losses_over_time(lives: list[Life], truth: Truth) -> tuple[list[float], list[int], list[int]]:
+    """Of the napping reader: seconds, counted by it, audited."""
+    life = max((life for life in lives if life.seat == "lossy-napping"), key=lambda life: len(life.records))
+    times, counted, audited = audit.accounts(life, truth)
+    seconds = (times - life.records["time_ns"][0]) / 1e9
+    return seconds.tolist(), counted.tolist(), audited.tolist()
+
+
+def sizes(lives: list[Life]) -> dict[str, int]:
+    from demo.journal import Kind
+
+    largest, empty, count = 0, 0, 0
+    for life in lives:
+        got = life.of(Kind.GOT)["c"]
+        largest, empty, count = (
+            max(largest, int(got.max(initial=0))),
+            empty + int((got == 0).sum()),
+            count + len(got),
+        )
+    return {"receptions": count, "empty_receptions": empty, "largest_bytes": largest}
+
+
+def memory(samples: Samples) -> dict[str, dict[str, float]]:
+    """First and last of each process, and of Spark: MiB and descriptors."""
+    found = {}
+    for name in samples[-1]["processes"]:
+        found[name] = [sample["processes"][name] for sample in samples]
+    for name in ("supervisor", "nursery", "recording"):
+        if name in samples[-1]:
+            found[name] = [sample[name] for sample in samples]
+    quarter = len(samples) // 4
+    return {
+        name: {
+            "rss_mib_second_quarter": round(
+                float(numpy.median([s["rss_kib"] for s in series[quarter : 2 * quarter]])) / 1024, 1
+            ),
+            "rss_mib_last_quarter": round(
+                float(numpy.median([s["rss_kib"] for s in series[-quarter:]])) / 1024, 1
+            ),
+            "own_mib_second_quarter": round(
+                float(numpy.median([s["own_kib"] for s in series[quarter : 2 * quarter]])) / 1024, 1
+            ),
+            "own_mib_last_quarter": round(
+                float(numpy.median([s["own_kib"] for s in series[-quarter:]])) / 1024, 1
+            ),
+            "descriptors_first": series[0]["descriptors"],
+            "descriptors_last": series[-1]["descriptors"],
+        }
+        for name, series in found.items()
+    }
+
+
+def topics(stats: dict[str, dict[str, Any]]) -> dict[str, dict[str, int]]:
+    return {
+        topic: {name: stats[topic][name] for name in ("published", "abandoned", "bytes")}
+        for topic in cast.TOPICS
+    }

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`slipring record` beside the soak, in a process group of its own, and every row of its lake checked afterwards."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from soak import bodies, cast
+from support.waiting import eventually
+
+EVERY_S = 3
+STARTS_WITHIN_S = ENDS_WITHIN_S = 600.0  # watchdogs
+_SPARK = {"SPARK_DRIVER_MEMORY": "1g", "OPENBLAS_NUM_THREADS": "1"}
+
+
+class Recording:
+    """Spark gives up when a Python process takes long to start, which a busy machine brings about: it is then started
+    again, as whoever supervises it would, goes on where it was, and that is told."""
+
+    def __init__(self, root: Path, out: Path) -> None:
+        self._root, self.lake = root, out / "lake"
+        self._summary, self._log = out / "recording.json", out / "recording.log"
+        self.restarts = 0
+        self._start()
+
+    def _start(self) -> None:
+        root = self._root
+        command = [str(Path(sys.executable).with_name("slipring")), "--bus", cast.BUS, "--root", str(root)]
+        command += ["record", *cast.TOPICS, "--to", str(self.lake), "--every", str(EVERY_S)]
+        command += ["--master", "local[1]", "--summary", "json"]
+        with self._summary.open("wb") as told, self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=told,
+                stderr=log,
+                env={**os.environ, **_SPARK},
+                process_group=0,
+            )
+
+    def wait_until_it_records(self, bus: Any) -> None:
+        """Its cursor is there: what is published from now on is recorded."""
+        eventually(
+            lambda: self.ended or bus.cursors("reliable"), "Spark begins to record", timeout=STARTS_WITHIN_S
+        )
+        assert not self.ended, f"Spark ended with {self._process.returncode}; see {self._log}"
+
+    def replace_if_dead(self) -> None:
+        if self.ended:
+            self.restarts += 1
+            self._start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def finish(self) -> dict[str, Any]:
+        """Records what is there, and ends; what it says about itself."""
+        self.replace_if_dead()
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(ENDS_WITHIN_S)
+        return json.loads(self._summary.read_text() or "{}")
+
+    def close(self) -> None:
+        if not self.ended:
+            os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+def rows(lake: Any, topic: str) -> Iterator[tuple[int, str, bytes]]:
+    """offset, sender and body of every recorded message."""
+    import pyarrow.parquet as pq
+
+    for file in lake.files([topic]):
+        parquet = pq.ParquetFile(Path(lake.path) / file.path)
+        for batch in parquet.iter_batches(2048, columns=["offset", "sender", "value"]):
+            for offset, sender, value in zip(*batch.columns, strict=True):
+                if value.is_valid:
+                    yield offset.as_py(), sender.as_py(), memoryview(value.as_buffer())
+
+
+def examine(path: Path) -> dict[str, Any]:
+    """Counts and, of every message, offset and identity (0: corrupt), in order of offset."""
+    from slipring.pipelines.lake import Lake
+    from slipring.pipelines.lake.contents import contents
+    from slipring.pipelines.lake.verify import verify
+
+    began = time.monotonic()
+    lake, verdict = Lake.open(path), verify(path)
+    found: dict[str, Any] = {
+        "problems": [f"{problem.where}: {problem.what}" for problem in verdict.problems],
+        "topics": {},
+    }
+    for topic in cast.TOPICS:
+        held = [(offset, bodies.check(sender, body) or 0) for offset, sender, body in rows(lake, topic)]
+        table = numpy.array(sorted(held), dtype=numpy.uint64).reshape(-1, 2)
+        counts = {
+            name: sum(getattr(one, name) for one in contents(lake, [topic]))
+            for name in ("messages", "lost", "abandoned", "files", "bytes")
+        }
+        found["topics"][topic] = {**counts, "offsets": table[:, 0], "identities": table[:, 1]}
+    found["seconds"] = time.monotonic() - began
+    return found

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The audit of a soak on made-up journals: what is in order passes, each seeded fault fails the claim it belongs to."""
+
+import numpy
+import pytest
+from demo.journal import Kind
+
+from soak import audit, bodies, cast, figures, flatness, truth
+from soak.journals import RECORD, Life
+
+SENDER, KILLED, READER, LOSER = 1, 2, 3, 4
+COMMITTED = 8  # sequences 0 to 7; 3 is an aborted loan, so that 8 is the tail
+
+
+def who(counter: int, incarnation: int = SENDER) -> int:
+    return bodies.identity(incarnation, counter)
+
+
+def life(seat: str, topic: int, incarnation: int, records: list[tuple], killed: bool = False) -> Life:
+    rows = [
+        (int(kind), topic, b"", number, *values, *[0] * (4 - len(values)))
+        for number, (kind, *values) in enumerate(records)
+    ]
+    return Life(seat, topic, incarnation, -9 if killed else 0, killed, numpy.array(rows, dtype=RECORD))
+
+
+def sent(topic: int) -> list[tuple]:
+    """Counters 1, 2, a batch of 4 and 5 (the first of it at 4), an aborted 6."""
+    return [
+        (Kind.HELLO,),
+        (Kind.SENT, 0, who(1), 1),
+        (Kind.SENT, 1, who(2), 1),
+        (Kind.SENT, 2, who(3), 1),
+        (Kind.ABORTED, 0, who(6)),
+        (Kind.SENT, 5, who(5), 2),
+        (Kind.SENT, 7, who(7), 1),
+    ]
+
+
+IDENTITIES = {0: who(1), 1: who(2), 2: who(3), 4: who(4), 5: who(5), 6: who(1, KILLED), 7: who(7)}
+
+
+def rows(seqs, changed: dict | None = None) -> list[tuple]:
+    return [(Kind.GOT, seq, (changed or {}).get(seq, IDENTITIES[seq]), 100) for seq in seqs]
+
+
+class World:
+    """A lossy and a reliable topic with the same traffic; a test spoils one thing."""
+
+    def __init__(self) -> None:
+        self.stats = {topic: {"published": 7, "abandoned": 1, "tail": 8} for topic in cast.TOPICS}
+        self.sent = sent(cast.RELIABLE)
+        self.got = rows(IDENTITIES)
+        self.cursor = [
+            [(Kind.START, 0), *rows([0, 1]), (Kind.COMMITTED, 2), *rows([2])],
+            [(Kind.START, 2), *rows([2, 4, 5, 6, 7]), (Kind.DONE,)],
+        ]
+        self.lossy_got = rows([0, 1, 6, 7])
+        self.account = (Kind.COUNT, 8, 4, 3, 0)
+        self.conflated = [(Kind.COUNT, 6, 1, 0, 3), (Kind.COUNT, 8, 1, 0, 6)]  # one is settled later
+        self.code = 0
+
+    def claims(self) -> dict[str, bool]:
+        lives = [
+            life("lossy-steady", 0, SENDER, sent(0)),
+            life("lossy-mortal-c", 0, KILLED, [(Kind.HELLO,)], killed=True),
+            life("lossy-napping", 0, LOSER, [(Kind.START, 0), *self.lossy_got, self.account, (Kind.DONE,)]),
+            life(
+                "lossy-into",
+                0,
+                READER,
+                [(Kind.START, 0), *rows(IDENTITIES), (Kind.COUNT, 8, 7), (Kind.DONE,)],
+            ),
+            life(cast.CONFLATING, 0, 20, [(Kind.START, 0), *rows([5]), *self.conflated, (Kind.DONE,)]),
+            life("reliable-steady-c", 1, SENDER, self.sent),
+            life("reliable-mortal", 1, KILLED, [(Kind.HELLO,)], killed=True),
+            life("reliable-batch", 1, READER, [(Kind.START, 0), *self.got, (Kind.DONE,)]),
+            *(life("reliable-cursor", 1, 10 + n, records) for n, records in enumerate(self.cursor)),
+        ]
+        lives[-1].code = self.code
+        truths = [truth.find(topic, 8, lives) for topic in (0, 1)]
+        found = audit.examine(lives, truths, self.stats, "")
+        return {claim.title: claim.passed for claim in found}
+
+    def failed(self) -> set[str]:
+        return {title for title, passed in self.claims().items() if not passed}
+
+
+DEATH, KNOWN, CORRUPT = (
+    "Nobody died but the killed",
+    "Every committed message is in the journals",
+    "0 corrupt",
+)
+UNCOMMITTED, ORDER = "Nothing uncommitted was seen", "One order for all, each sender's kept"
+LOST, CURSOR = "Reliable: 0 lost", "The cursor's reader missed nothing over its deaths"
+COUNTED, SOME = "Lossy: losses equal counted gaps", "There were losses to count"
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_soak_in_order_passes_every_claim(world):
+    assert world.failed() == set()
+
+
+def test_a_message_missing_for_one_reliable_reader_is_seen(world):
+    world.got = rows([0, 1, 2, 4, 6, 7])
+    assert world.failed() == {LOST}
+
+
+def test_a_sent_message_that_nobody_read_is_seen(world):
+    world.sent.append((Kind.SENT, 7, who(9), 2))
+    assert LOST in world.failed()
+
+
+def test_a_loss_that_was_not_counted_is_seen(world):
+    world.account = (Kind.COUNT, 8, 4, 2, 0)
+    assert world.failed() == {COUNTED}
+
+
+def test_a_loss_counted_twice_is_seen(world):
+    world.account = (Kind.COUNT, 8, 4, 4, 0)
+    assert world.failed() == {COUNTED}
+
+
+def test_what_a_conflating_reader_never_settles_is_seen(world):
+    world.conflated = [(Kind.COUNT, 6, 1, 0, 4), (Kind.COUNT, 8, 1, 0, 5)]
+    assert world.failed() == {COUNTED}
+
+
+def test_what_a_conflating_reader_counts_twice_is_seen(world):
+    world.conflated = [(Kind.COUNT, 6, 1, 0, 5), (Kind.COUNT, 8, 1, 0, 6)]
+    assert world.failed() == {COUNTED}
+
+
+def test_a_torn_message_is_seen(world):
+    world.got.append((Kind.CORRUPT, 7))
+    assert world.failed() == {CORRUPT}
+
+
+def test_a_message_that_is_another_for_another_reader_is_seen(world):
+    world.got = rows(IDENTITIES, {4: who(3)})
+    assert CORRUPT in world.failed()
+
+
+def test_an_aborted_loan_that_was_read_is_seen(world):
+    world.got = [*world.got[:3], (Kind.GOT, 3, who(6) | bodies.POISON, 100), *world.got[3:]]
+    assert UNCOMMITTED in world.failed()
+
+
+def test_a_message_of_nobody_is_seen(world):
+    world.got = [*world.got[:3], (Kind.GOT, 3, who(1, 99), 100), *world.got[3:]]
+    assert UNCOMMITTED in world.failed()
+
+
+def test_a_reader_that_goes_back_is_seen(world):
+    world.got = [*world.got, *rows([7])]
+    assert ORDER in world.failed()
+
+
+def test_a_cursor_that_skips_is_seen(world):
+    world.cursor[1] = [(Kind.START, 4), *rows([4, 5, 6, 7]), (Kind.DONE,)]
+    assert world.failed() == {CURSOR}
+
+
+def test_a_message_that_only_the_counters_know_is_seen(world):
+    world.stats["lossy"] |= {"published": 8, "tail": 9}
+    assert KNOWN in world.failed()
+
+
+def test_a_death_of_its_own_is_seen(world):
+    world.code = 1
+    assert world.failed() == {DEATH}
+
+
+def lake_of(changed: dict | None = None) -> dict:
+    held = {"messages": 7, "lost": 0, "abandoned": 1, "files": 1, "bytes": 1}
+    arrays = numpy.array(
+        [(seq, (changed or {}).get(seq, one)) for seq, one in IDENTITIES.items()], dtype=numpy.uint64
+    )
+    topic = {**held, "offsets": arrays[:, 0], "identities": arrays[:, 1]}
+    return {"problems": [], "topics": {"lossy": dict(topic), "reliable": dict(topic)}}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "right"),
+    [
+        (lambda lake: None, True),
+        (lambda lake: lake["topics"]["lossy"].update(lost=1), False),
+        (lambda lake: lake["topics"]["reliable"].update(messages=6, lost=1), False),
+        (lambda lake: lake["topics"].update(lake_of({5: 0})["topics"]), False),
+        (lambda lake: lake["problems"].append("a file is missing"), False),
+    ],
+)
+def test_a_recording_that_does_not_add_up_is_seen(world, spoil, right):
+    lives = [life("reader", topic, READER, [(Kind.START, 0), *rows(IDENTITIES)]) for topic in (0, 1)]
+    truths = [truth.find(topic, 8, lives) for topic in (0, 1)]
+    lake = lake_of()
+    spoil(lake)
+    assert audit.recording_adds_up(truths, world.stats, lake).passed is right
+
+
+def sample(at_s: float, **spoilt) -> dict:
+    process = {"rss_kib": 50_000, "own_kib": 40_000, "descriptors": 7, "cpu_s": at_s / 10}
+    process |= {name: value(at_s) for name, value in spoilt.items() if name in process}
+    calm = {"rss_kib": 50_000, "own_kib": 40_000, "descriptors": 7, "cpu_s": at_s / 10}
+    entries = {"publishers": 4, "readers": 8, "cursors": 1}
+    root = {"files": 4, "bytes": 100}
+    for name, value in spoilt.items():
+        (entries if name in entries else root)[name] = value(at_s) if name in (*entries, *root) else 0
+    root = {name: root[name] for name in ("files", "bytes")}
+    return {
+        "s": at_s,
+        "processes": {"one": process, "two": calm},
+        "supervisor": calm,
+        "nursery": calm,
+        "entries": entries,
+        "root": root,
+    }
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "claim"),
+    [
+        ({}, None),
+        (
+            {"own_kib": lambda s: 40_000 + (60_000 if int(s) % 17 == 0 else 0)},
+            None,
+        ),  # large messages now and then
+        ({"own_kib": lambda s: 40_000 + (4_112 if s > 70 else 0)}, None),  # one more block of a pool
+        ({"own_kib": lambda s: 40_000 + 200 * s}, "Memory of survivors and supervisor is flat (KiB)"),
+        ({"descriptors": lambda s: 7 + s // 20}, "Descriptors are flat"),
+        ({"readers": lambda s: 8 + s // 30}, "Table entries are flat"),
+        ({"files": lambda s: 4 + s // 60}, "Files in the bus root are flat"),
+        (
+            {"cursors": lambda s: 9 if s == 50 else 1},
+            "Table entries never outnumber the living and the just killed",
+        ),
+    ],
+)
+def test_what_grows_is_seen_and_what_only_jumps_is_not(spoilt, claim):
+    samples = [sample(float(s), **spoilt) for s in range(120)]
+    failed = [found.title for found in flatness.examine(samples, most_entries=18) if not found.passed]
+    assert failed == ([claim] if claim else [])
+
+
+def test_a_survivor_that_stands_still_is_seen():
+    lines = [{"s": 2.0 * n, "gaps_ms": {"one": 30.0, "two": 11_000.0 if n == 7 else 20.0}} for n in range(20)]
+    assert not figures.survivors_went_on(lines).passed
+    assert figures.survivors_went_on(lines[:7]).passed
