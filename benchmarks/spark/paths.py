@@ -8,20 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import slipring
-from benchmarks.spark.rows import BUS, Rows
-
-SIX = ("topic", "offset", "timestamp", "sender", "type", "value")
+from benchmarks.spark.rows import BUS, SIX, TASKS, Rows
 
 
 def _topic(spark: Any, rows: Rows, columns: tuple[str, ...]) -> Any:
     reading = spark.read.format("slipring").options(
         **rows.options(subscribe=rows.topic, columns=",".join(columns))
     )
-    return reading.option("minPartitions", "2").load()
+    return reading.option("minPartitions", str(TASKS)).load()
 
 
 def _files(spark: Any, rows: Rows, columns: tuple[str, ...]) -> Any:
     return spark.read.parquet(rows.files).select(*columns)
+
+
+def _arrow(spark: Any, rows: Rows, columns: tuple[str, ...]) -> Any:
+    return spark.read.format("arrow_files").options(path=rows.arrow, columns=",".join(columns)).load()
 
 
 def _to_nothing(frame: Any) -> None:
@@ -46,16 +48,20 @@ def _to_topic(frame: Any, rows: Rows) -> None:
 PATHS: dict[str, Callable[[Any, Rows], None]] = {
     "value to nothing: topic": lambda spark, rows: _to_nothing(_topic(spark, rows, ("value",))),
     "value to nothing: Parquet": lambda spark, rows: _to_nothing(_files(spark, rows, ("value",))),
+    "value to nothing: Arrow IPC": lambda spark, rows: _to_nothing(_arrow(spark, rows, ("value",))),
     "six columns to nothing: topic": lambda spark, rows: _to_nothing(_topic(spark, rows, SIX)),
     "six columns to nothing: Parquet": lambda spark, rows: _to_nothing(_files(spark, rows, SIX)),
+    "six columns to nothing: Arrow IPC": lambda spark, rows: _to_nothing(_arrow(spark, rows, SIX)),
     "six columns to Parquet: topic": lambda spark, rows: _to_files(_topic(spark, rows, SIX), rows),
     "six columns to Parquet: Parquet": lambda spark, rows: _to_files(_files(spark, rows, SIX), rows),
+    "six columns to Parquet: Arrow IPC": lambda spark, rows: _to_files(_arrow(spark, rows, SIX), rows),
     "value to a topic: Parquet": lambda spark, rows: _to_topic(_files(spark, rows, ("value",)), rows),
     "value to a topic: topic": lambda spark, rows: _to_topic(_topic(spark, rows, ("value",)), rows),
 }
 # what is asked of ours, against Spark's own
 BARS = (
     ("value to nothing: topic", "value to nothing: Parquet", 0.7),
+    ("value to nothing: topic", "value to nothing: Arrow IPC", 0.7),
     ("six columns to Parquet: topic", "six columns to Parquet: Parquet", 0.7),
 )
 

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same rows twice: retained by a topic, and as Parquet files that Spark wrote."""
+"""The same rows three times: retained by a topic, as Parquet files that Spark wrote, and as Arrow IPC files.
+
+There are several Parquet files, so that every core has some whatever their row groups are, and a stream of them has
+several batches.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import slipring
+from benchmarks.spark import arrow_files
 
 BUS = "bench"
 BATCH = 4096
+TASKS = 2  # of a reading of the topic, and files of Arrow's
+PARQUET_FILES = 8
+SIX = ("topic", "offset", "timestamp", "sender", "type", "value")
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,10 @@ class Rows:
     def topic(self) -> str:
         return f"rows-{self.size}"
 
+    @property
+    def arrow(self) -> str:
+        return f"{self.files}-arrow"
+
     def options(self, **more: str) -> dict[str, str]:
         return {"bus": BUS, "root": self.root, **more}
 
@@ -38,6 +50,8 @@ def make(spark: Any, size: int, count: int, root: Path, files: Path) -> Rows:
             some = range(first, min(first + BATCH, count))
             publisher.send_many([i.to_bytes(8, "little") * (size // 8) for i in some], type="bench.v1")
         publisher.close()
-    everything = spark.read.format("slipring").options(**rows.options(subscribe=rows.topic)).load()
-    everything.write.mode("overwrite").parquet(rows.files)
+    everything = spark.read.format("slipring").options(**rows.options(subscribe=rows.topic))
+    everything.option("minPartitions", str(PARQUET_FILES)).load().write.parquet(rows.files)
+    spark.dataSource.register(arrow_files.ArrowFiles)
+    arrow_files.write(rows.files, Path(rows.arrow), SIX, size, TASKS)
     return rows

@@ -30,6 +30,7 @@ VERBS = (
     "report",
     "lake",
     "pipeline",
+    "bench",
     "rm",
     "doctor",
 )

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does a process cost that waits and gets nothing? Its processor time and how often it wakes, all threads told.
+
+``recv`` waits for one topic, ``wait-100`` for a hundred, ``asyncio`` in a task. Both figures are the kernel's: from
+/proc, over eight times the length of other samples. Spinning before sleep is over when the count begins; afterwards one
+message ends the wait, which shows that it was one.
+"""
+
+import asyncio
+import time
+from pathlib import Path
+
+from slipring.bench.case import Case
+from slipring.bench.crew import Crew
+from slipring.bench.pair import ControlLine, Figures
+from slipring.bench.transport import Transport
+
+TITLE = "Waiting for nothing"
+FIGURE = "cpu_percent"
+FURTHER_FIGURES = ("wakeups_per_s",)
+SIZE = 64
+BODY = bytes(range(SIZE))
+TOPICS = {"recv": 1, "wait-100": 100, "asyncio": 1}
+ASKED = (
+    ("slipring", "recv"),
+    ("slipring", "wait-100"),
+    ("slipring", "asyncio"),
+    ("unix-socket", "recv"),
+    ("pyzmq", "recv"),
+    ("pyzmq", "wait-100"),
+    ("iceoryx2", "recv"),
+    ("iceoryx2-event", "recv"),
+    ("msgq", "recv"),
+    ("faster-fifo", "recv"),
+    ("asyncio-streams", "asyncio"),
+    ("zmq-asyncio", "asyncio"),
+)
+SETTLING_S = 0.2
+LONGER = 8
+
+
+def cases(quick: bool) -> list[Case]:
+    return [Case("idle", name, {"way": way}) for name, way in (ASKED[:3] if quick else ASKED)]
+
+
+def measure(kind: type[Transport], case: Case, place, seconds: float) -> Figures:
+    way = case.settings["way"]
+    channels = tuple(f"t{i}" for i in range(TOPICS[way]))
+    transport = kind(place, SIZE, channels)
+
+    def wait(line: ControlLine) -> None:
+        if way == "asyncio":
+            asyncio.run(wait_in_a_task(transport, channels[0], line))
+        else:
+            wait_for_one = transport.waiter() if way == "wait-100" else transport.receiver(channels[0])
+            line.meet()
+            wait_for_one()
+        line.tell("woken")
+        transport.close()
+
+    with Crew() as crew:
+        line = crew.start(wait)
+        line.meet()
+        send = transport.sender(channels[0])
+        time.sleep(SETTLING_S)
+        figures = watched(crew.children[0], seconds * LONGER)
+        send(BODY)
+        line.hear()
+        transport.close()
+    return figures
+
+
+async def wait_in_a_task(transport: Transport, channel: str, line: ControlLine) -> None:
+    receive_one = await transport.async_receiver(channel)
+    line.meet()
+    await receive_one()
+
+
+def watched(process: int, seconds: float) -> Figures:
+    begun, cpu, wakeups = time.monotonic(), cpu_ns(process), switches(process)
+    time.sleep(seconds)
+    spent_s = time.monotonic() - begun
+    return {
+        FIGURE: (cpu_ns(process) - cpu) / spent_s / 1e7,
+        "wakeups_per_s": (switches(process) - wakeups) / spent_s,
+    }
+
+
+def tasks(process: int) -> list[Path]:
+    return list(Path(f"/proc/{process}/task").iterdir())
+
+
+def cpu_ns(process: int) -> int:
+    """Time on a processor; the first number of schedstat, which counts ns where others count ticks."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks(process))
+
+
+def switches(process: int) -> int:
+    """How often it went to sleep, and so was woken."""
+    text = "".join((task / "status").read_text() for task in tasks(process))
+    lines = (line.split() for line in text.splitlines())
+    return sum(int(line[1]) for line in lines if line[0] == "voluntary_ctxt_switches:")

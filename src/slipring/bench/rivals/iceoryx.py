@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iceoryx2 publish/subscribe, fixed-size payloads, delivering everything: busy poll, or woken by an event.
+
+Of its ways to send bytes (slice, copy of a structure, loan) the loan was fastest, so it is what is measured;
+both sides copy, as everybody's do here: bytes in, bytes out.
+"""
+
+import ctypes
+
+import iceoryx2 as iox2
+
+from slipring.bench.transport import Receive, Send, Transport
+
+# From 16 to 256 makes no difference beyond noise at 64 B; large payloads are preallocated, so fewer.
+BUFFERED = 256
+BUFFERED_BYTES = 16 << 20
+
+
+class BusyPoll(Transport):
+    history = 0  # how many of the newest are kept for subscribers that come later
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.buffered = max(4, min(BUFFERED, BUFFERED_BYTES // size))
+        self.payload_type = type(
+            "Payload", (ctypes.Structure,), {"_fields_": [("data", ctypes.c_uint8 * size)]}
+        )
+        self.node = None
+        self.ports: list = []
+
+    def _open_node(self) -> iox2.Node:
+        if self.node is None:
+            iox2.set_log_level(iox2.LogLevel.Error)
+            config = iox2.config.default()
+            config.global_cfg.root_path = iox2.Path.new(str(self.place))
+            # Its memory sits flat in /dev/shm: the name lets the run find and remove what stays behind.
+            config.global_cfg.prefix = iox2.FileName.new(f"{self.place.parent.name}_")
+            self.node = iox2.NodeBuilder.new().config(config).create(iox2.ServiceType.Ipc)
+        return self.node
+
+    def _keep(self, port):
+        self.ports.append(port)
+        return port
+
+    def _service(self, channel: str, max_subscribers: int = 1, overflow: bool = False):
+        builder = (
+            self._open_node()
+            .service_builder(iox2.ServiceName.new(channel))
+            .publish_subscribe(self.payload_type)
+        )
+        builder = builder.subscriber_max_buffer_size(self.buffered).enable_safe_overflow(overflow)
+        if self.history:
+            builder = builder.history_size(self.history)
+        return self._keep(builder.max_subscribers(max_subscribers).open_or_create())
+
+    def sender(self, channel: str) -> Send:
+        builder = self._service(channel).publisher_builder()
+        publisher = self._keep(
+            builder.backpressure_strategy(iox2.BackpressureStrategy.RetryUntilDelivered).create()
+        )
+        return self._sending_with(publisher)
+
+    def _sending_with(self, publisher) -> Send:
+        loan, copy, size = publisher.loan_uninit, ctypes.memmove, self.size
+
+        def send(body):
+            sample = loan()
+            copy(sample.payload_ptr, body, size)
+            sample.assume_init().send()
+
+        return send
+
+    def receiver(self, channel: str) -> Receive:
+        subscriber = self._keep(
+            self._service(channel).subscriber_builder().buffer_size(self.buffered).create()
+        )
+        receive, copy, size = subscriber.receive, ctypes.string_at, self.size
+
+        def receive_one():
+            while (sample := receive()) is None:
+                pass
+            return copy(sample.payload_ptr, size)
+
+        return receive_one
+
+    def close(self) -> None:
+        while self.ports:
+            self.ports.pop()
+        self.node = None
+
+
+class Event(BusyPoll):
+    """Sleeps in its event service between messages."""
+
+    def _events(self, channel: str):
+        return self._keep(
+            self._open_node().service_builder(iox2.ServiceName.new(channel)).event().open_or_create()
+        )
+
+    def sender(self, channel: str) -> Send:
+        send = super().sender(channel)
+        notify = self._keep(self._events(channel).notifier_builder().create()).notify
+
+        def send_and_notify(body):
+            send(body)
+            notify()
+
+        return send_and_notify
+
+    def receiver(self, channel: str) -> Receive:
+        subscriber = self._keep(
+            self._service(channel).subscriber_builder().buffer_size(self.buffered).create()
+        )
+        wait = self._keep(self._events(channel).listener_builder().create()).blocking_wait
+        receive, copy, size = subscriber.receive, ctypes.string_at, self.size
+
+        def receive_one():
+            while (sample := receive()) is None:
+                wait()
+            return copy(sample.payload_ptr, size)
+
+        return receive_one
+
+
+class Crowd(BusyPoll):
+    """One publisher in front of a crowd of subscribers whose full buffers overflow."""
+
+    most = 64
+
+    def crowd(self, channel: str, count: int):
+        service = self._service(channel, max_subscribers=self.most, overflow=True)
+        subscribers = [self._keep(service.subscriber_builder().create()) for _ in range(count)]
+
+        def take_a_few():
+            for subscriber in subscribers:
+                for _ in range(16):
+                    if subscriber.receive() is None:
+                        break
+
+        return take_a_few
+
+    def publisher(self, channel: str, crowd: int) -> Send:
+        service = self._service(channel, max_subscribers=self.most, overflow=True)
+        return self._sending_with(self._keep(service.publisher_builder().create()))
+
+
+TRANSPORTS = {"iceoryx2": BusyPoll, "iceoryx2-event": Event, "iceoryx2-overflow": Crowd}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python loops.py ROOT COUNT``: the hot paths, COUNT messages each, one after the other, for a profiler.
+
+Between two of them `check_name` is called, which the profiler takes as the sign to begin a new part; so the parts are
+those of PARTS, in that order, behind the one that is what came before.
+"""
+
+import sys
+from collections.abc import Callable
+from itertools import repeat
+
+import slipring
+from slipring import _native
+
+PARTS = ["send", "recv", "send with type", "recv_into", "send_many", "recv_batch", "loan", "view"]
+BODY = bytes(64)
+AT_ONCE = 500
+
+
+def again(action: Callable[[], object], count: int) -> None:
+    for _ in repeat(None, count):
+        action()
+
+
+def main(root: str, count: int) -> None:
+    bus = slipring.Bus("speed", root=root)
+    pub = bus.publisher("t", sender="sender", capacity="4MiB", slots=1 << 14)
+    sub = bus.subscriber("t")
+    bodies, buffer = [BODY] * AT_ONCE, bytearray(64)
+
+    def lend() -> None:
+        with pub.loan(64):
+            pass
+
+    def look() -> None:
+        with sub.view():
+            pass
+
+    loops: dict[str, Callable[[], object]] = {
+        "send": lambda: again(lambda: pub.send(BODY), count),
+        "recv": lambda: again(sub.recv, count),
+        "send with type": lambda: again(lambda: pub.send(BODY, "a.type"), count),
+        "recv_into": lambda: again(lambda: sub.recv_into(buffer), count),
+        "send_many": lambda: again(lambda: pub.send_many(bodies), count // AT_ONCE),
+        "recv_batch": lambda: again(lambda: sub.recv_batch(AT_ONCE), count // AT_ONCE),
+        "loan": lambda: again(lend, count),
+        "view": lambda: again(look, count),
+    }
+    for _ in range(2):  # the first round is for whatever is made once
+        for part in PARTS:
+            _native.check_name("topic", "mark")
+            loops[part]()
+    _native.check_name("topic", "mark")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
