@@ -54,9 +54,9 @@ TOPICS = {
         ),
         Topic("lidar", {"capacity": "16MiB", "slots": 1024, "writers": "one"}, "lossy, one writer, loans"),
         Topic("camera", {"capacity": "1MiB", "slots": 4096}, "lossy, what is said of frames"),
-        Topic("commands", {"capacity": "4MiB", "slots": 16384, "delivery": "reliable"}, "reliable, cursor"),
+        Topic("commands", {"capacity": "16MiB", "slots": 65536, "delivery": "reliable"}, "reliable, cursor"),
         Topic(
-            "chat", {"capacity": "4MiB", "slots": 16384, "delivery": "reliable"}, "reliable, three members"
+            "chat", {"capacity": "16MiB", "slots": 65536, "delivery": "reliable"}, "reliable, three members"
         ),
     )
 }

@@ -20,9 +20,7 @@ def batch(rows):
     """Rows as the source gives them to a task."""
     columns = list(zip(*rows, strict=True)) or [[] for _ in filling.SCHEMA]
     arrays = [pa.array(values, field.type) for values, field in zip(columns, filling.SCHEMA, strict=True)]
-    topics = pa.array(["a"] * len(rows), pa.string())
-    schema = pa.schema([pa.field("topic", pa.string()), *filling.SCHEMA])
-    return pa.RecordBatch.from_arrays([topics, *arrays], schema=schema)
+    return pa.RecordBatch.from_arrays(arrays, schema=filling.SCHEMA)
 
 
 class Frame:

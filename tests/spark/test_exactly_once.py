@@ -171,6 +171,18 @@ def test_the_driver_may_die_at_any_moment(
     assert_everything_once(spark, bus, moments, truth, publishers)
 
 
+def test_a_driver_killed_while_it_wrote_its_first_offsets_can_be_started_again(
+    spark, bus, truth, publishers, moments
+):
+    """Spark itself refuses to: it finds the temporary file, and takes its checkpoint for one of another query."""
+    publishers.kill_and_restart()
+    (moments.checkpoint / "offsets").mkdir(parents=True)
+    (moments.checkpoint / "offsets" / ".0.5f0c0f4e-half-written.tmp").write_text("v1")
+    query = run_to(spark, bus, moments, "committed", 1)
+    query.stop()
+    assert_everything_once(spark, bus, moments, truth, publishers)
+
+
 @pytest.mark.timeout(900)
 def test_source_process_workers_and_publisher_may_die_at_any_moment(spark, bus, truth, publishers, moments):
     """In one session: a query whose source process is gone fails, and a restart continues; a task whose

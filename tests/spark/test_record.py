@@ -5,11 +5,14 @@ import json
 import os
 import subprocess
 import threading
+from contextlib import contextmanager
 
 import pytest
 
 import slipring
 from slipring import pipelines
+from slipring.pipelines import beginnings
+from slipring.pipelines.beginnings import Subscription
 from slipring.pipelines.endings import release
 from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topics
 from slipring.pipelines.lake.locks import lock
@@ -258,3 +261,30 @@ def test_what_cannot_work_says_why(recordings, bus, tmp_path):
     with pytest.raises(slipring.BadArgument, match="for_s=0 is not above zero"):
         recordings.record("t", for_s=0)
     assert json.loads((recordings.path / "_slipring.json").read_text())["table"] == "parquet"
+
+
+def test_a_recording_killed_while_spark_wrote_its_first_offsets_goes_on(recordings, bus, spark):
+    """Also in a session of the user's own, where Spark refuses to begin in a checkpoint that is not empty."""
+    bus.publisher("imu", sender="gyro").send_many([b"0", b"1"])
+    about = Subscription.of("imu")
+    lake = Lake.create(recordings.path)
+    session = lake.begin(beginnings.about(about, bus))
+    offsets = beginnings.checkpoint(lake, session) / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / ".0.5f0c0f4e-half-written.tmp").write_text("v1")
+    (offsets.parent / "metadata").write_text('{"id":"3c0d8a52-8b3e-4c0e-9d0e-0a51f9d8f6b1"}')
+    with refusing(spark):
+        told = recordings.record("imu", pre_buffer=True)
+    assert (told.messages, told.ended, told.session) == (2, True, session)
+
+
+@contextmanager
+def refusing(spark):
+    """As Spark is by itself."""
+    check = "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart"
+    before = spark.conf.get(check)
+    spark.conf.set(check, "true")
+    try:
+        yield
+    finally:
+        spark.conf.set(check, before)

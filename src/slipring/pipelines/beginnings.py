@@ -97,10 +97,22 @@ def to_follow(lake: Lake, wanted: Json) -> Session | None:
     return same[-1] if same else None
 
 
+def checkpoint(lake: Lake, session: str) -> Path:
+    """Where Spark keeps how far the session's query has come."""
+    return lake.path / "_checkpoint" / session
+
+
 def can_go_on(lake: Lake, session: Session, wanted: Json) -> bool:
     """Whether Spark's checkpoint of the session is usable, and it is about the same topics."""
-    checkpoint = lake.path / "_checkpoint" / session.id
-    return session.about == wanted and _is_whole(checkpoint)
+    return session.about == wanted and _is_whole(checkpoint(lake, session.id))
+
+
+def drop_half_written(checkpoint: Path) -> None:
+    """What a killed driver was just writing. Spark begins with its first batch in an empty checkpoint only, and counts
+    these files as contents."""
+    for part in ("offsets", "commits"):
+        for path in (checkpoint / part).glob(".*.tmp"):
+            path.unlink(missing_ok=True)
 
 
 def _is_whole(checkpoint: Path) -> bool:

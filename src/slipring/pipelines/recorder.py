@@ -17,7 +17,7 @@ from slipring.errors import SlipringError
 
 from . import backlog
 from .batches import BatchWriter
-from .beginnings import Subscription, cursor
+from .beginnings import Subscription, checkpoint, cursor, drop_half_written
 from .failures import JobFailed, SparkGone, explained, is_gone
 from .lake import Lake, topics
 from .lake.model import Session
@@ -54,15 +54,13 @@ class Recorder:
         self._every_s = every_s
         self._sync = sync
         self._writer = BatchWriter(lake.path, session)
-        self._noted: dict[str, set[str]] = {}  # the generations of topics that were written down
         self._meter = Meter()
 
     def run(
         self, over: Callable[[Figures, float], bool], show: Show | None, begun: Callable[[], None]
     ) -> None:
         """Record until over(figures, idle seconds) says so; begun() is called after the first batch."""
-        for topic in self.subscription.matching(self.bus):
-            topics.note(self.lake, self.bus, topic)  # it may be gone when its first batch is there
+        self.note_topics()
         self._insist(lambda: self._attempt(over, show, begun, final=False))
 
     def drain(self, show: Show | None) -> None:
@@ -98,12 +96,9 @@ class Recorder:
             self._stop(query)
 
     def note_topics(self) -> None:
-        """Keep with the data how its topics are set up."""
-        for topic, runs in self.recorded().coverage.items():
-            generations = {run.generation for run in runs}
-            if self._noted.get(topic) != generations:
-                topics.note(self.lake, self.bus, topic)
-                self._noted[topic] = generations
+        """Keep with the data how its topics are set up: one may be gone when its first batch is there."""
+        for topic in self.subscription.matching(self.bus):
+            topics.note(self.lake, self.bus, topic)
 
     def recorded(self) -> Session:
         return self.lake.refresh().sessions[self.session]
@@ -123,10 +118,12 @@ class Recorder:
         }
         options.update([self.subscription.option()])
         with self._explained():
+            where = checkpoint(self.lake, self.session)
+            drop_half_written(where)
             self.spark.dataSource.register(RecordingSource)
             stream = self.spark.readStream.format(RecordingSource.name()).options(**options).load()
             writer = stream.writeStream.foreachBatch(self._writer).queryName(f"record-{self.session}")
-            writer = writer.option("checkpointLocation", str(self.lake.path / "_checkpoint" / self.session))
+            writer = writer.option("checkpointLocation", str(where))
             if final:
                 writer = writer.trigger(availableNow=True)
             elif self._every_s:

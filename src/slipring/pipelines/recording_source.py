@@ -49,7 +49,7 @@ class RecordingSource(DefaultSource):
 
     def _source_options(self) -> SourceOptions:
         given = {name: value for name, value in self.options.items() if name.lower() not in OWN_OPTIONS}
-        return parsing.parse({**given, "columns": ",".join(["topic", *STORED])})
+        return parsing.parse({**given, "columns": ",".join(STORED)})
 
 
 @dataclass

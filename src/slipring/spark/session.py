@@ -25,6 +25,8 @@ SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    # A driver killed while it writes its first offsets leaves a temporary file, for which Spark would refuse to go on.
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
     "spark.python.daemon.module": "slipring.spark.daemon",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",

@@ -166,6 +166,7 @@ def clear(lake: Lake, keep_s: float) -> int:
     paths = [path for path, when in lake.refresh().replaced.items() if when <= oldest_ns]
     for path in paths:
         try:
+            lake.check_inside(lake.path / path)
             os.unlink(lake.path / path)
         except FileNotFoundError:
             continue

@@ -106,12 +106,18 @@ class Lake:
                 continue
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
+                self.check_inside(target)
                 os.rename(staged, target)
             except FileNotFoundError:
                 continue  # another process was faster; a file that is gone is found by whoever reads it
             except OSError as error:
                 raise fault(error, target) from error
             places.reached("file moved")
+
+    def check_inside(self, target: Path) -> None:
+        """A recording of somebody else's may have links for directories: nothing is written through them."""
+        if not target.parent.resolve().is_relative_to(self.path.resolve()):
+            raise DamagedLake(f"{target.parent} leads out of the lake: remove that link")
 
     def roll_forward(self) -> None:
         """Finish the moves of a process that died after its commit."""

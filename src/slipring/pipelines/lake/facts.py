@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,26 @@ class Facts:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        try:
+        with self._readable():
             self._file = pq.ParquetFile(path, read_dictionary=["type"])
-        except (OSError, pa.ArrowException) as error:
+        self.rows: int = self._file.metadata.num_rows
+        schema = self._file.schema_arrow
+        for name in (*NARROW, "type"):
+            column = schema.get_field_index(name)
+            if column < 0 or (name != "type" and schema.field(column).type != pa.int64()):
+                self._file.close()
+                raise DamagedLake(f"{path} has no column {name!r} of a recording: restore it from a copy")
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Whatever the bytes are: they can be read, or the file is damaged."""
+        try:
+            yield
+        except (OSError, pa.ArrowException, ValueError, OverflowError, KeyError) as error:
             why = " ".join(str(error).split())
             raise DamagedLake(
-                f"{path} is not a whole Parquet file ({why}): restore it from a copy"
+                f"{self.path} is not a whole Parquet file ({why}): restore it from a copy"
             ) from error
-        self.rows: int = self._file.metadata.num_rows
 
     def __enter__(self) -> Facts:
         return self
@@ -69,14 +82,25 @@ class Facts:
 
     def runs(self) -> list[Run]:
         """The runs of offsets in it."""
-        return self._plain() or join(run for table in self._tables(NARROW) for run in runs_of(table))
+        with self._readable():
+            return self._plain() or self.exact_runs()
 
     def exact_runs(self) -> list[Run]:
         """The same from the rows alone, for whoever does not believe statistics; doubles overlap."""
-        return join(run for table in self._tables(NARROW) for run in runs_of(table))
+        with self._readable():
+            return join(run for table in self._tables(NARROW) for run in runs_of(table))
 
     def times(self) -> tuple[int | None, int | None]:
         """The first and last time of a message, in nanoseconds."""
+        with self._readable():
+            return self._times()
+
+    def types(self) -> list[str]:
+        """The types of messages in it."""
+        with self._readable():
+            return self._types()
+
+    def _times(self) -> tuple[int | None, int | None]:
         bounds = self._bounds("timestamp_ns", nulls=True)
         if bounds is not None:
             return bounds
@@ -88,8 +112,7 @@ class Facts:
                 bounds = (low, high) if bounds[0] is None else (min(low, bounds[0]), max(high, bounds[1]))
         return bounds
 
-    def types(self) -> list[str]:
-        """The types of messages in it."""
+    def _types(self) -> list[str]:
         bounds = self._bounds("type", nulls=True)
         if bounds is not None and bounds[0] == bounds[1]:
             return [bounds[0]]
@@ -125,12 +148,8 @@ class Facts:
         return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
     def _tables(self, columns: tuple[str, ...]) -> Iterator[pa.Table]:
-        try:
-            for group in range(self._file.num_row_groups):
-                yield self._file.read_row_group(group, columns=list(columns))
-        except (OSError, pa.ArrowException) as error:
-            why = " ".join(str(error).split())
-            raise DamagedLake(f"{self.path} cannot be read ({why}): restore it from a copy") from error
+        for group in range(self._file.num_row_groups):
+            yield self._file.read_row_group(group, columns=list(columns))
 
 
 def runs_of(table: pa.Table) -> list[Run]:

@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import places
+from .admission import parsed
 from .errors import DamagedLake, fault
-from .model import Json, State
+from .model import NO_ENTRY, Json, State
 
 SNAPSHOT_EVERY = 100
 _ENTRY = re.compile(r"\d{8}\.json")
@@ -38,7 +39,7 @@ def sealed(name: str, value: Json) -> bytes:
 
 def unsealed(name: str, data: bytes) -> Json:
     """What `sealed` sealed; ValueError when it is anything else."""
-    outer = json.loads(data)
+    outer = parsed(data)
     if not isinstance(outer, dict) or not isinstance(outer.get(name), dict):
         raise ValueError(f"there is no {name!r} in it")
     value: Json = outer[name]
@@ -104,7 +105,7 @@ class Log:
         while (entry := self._entry(self.state.number)) is not None:
             try:
                 self.state.apply(entry)
-            except (KeyError, TypeError, ValueError) as error:
+            except NO_ENTRY as error:
                 raise self._damaged(self.path(self.state.number), repr(error)) from error
             if self.state.number % SNAPSHOT_EVERY == 0:
                 self._write_snapshot()
@@ -151,7 +152,7 @@ class Log:
         for name in names:
             try:
                 state = State.from_json(unsealed("state", (self.directory / name).read_bytes()))
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, *NO_ENTRY):
                 continue  # it only saves time: the entries say the same
             if self.path(state.number - 1).exists():
                 return state

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from slipring.errors import BadArgument
 
+from .admission import parsed
 from .errors import DamagedLake, NotALake, fault
 from .log import place_whole
 from .model import Json
@@ -70,7 +71,7 @@ def read(where: Path) -> Json:
     """What the mark of a lake says; an error that names it when it says nothing of the kind."""
     mark = where / MARK
     try:
-        about = json.loads(mark.read_bytes())
+        about = parsed(mark.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise NotALake(
             f"{where} is not a lake: it has no {MARK}; `slipring record TOPICS --to DIRECTORY` makes one",

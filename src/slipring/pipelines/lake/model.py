@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from . import admission
+
 Json = dict[str, Any]
+NO_ENTRY = (KeyError, TypeError, ValueError, AttributeError)  # what an entry raises that is none
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,14 @@ class Run:
     messages: int
     lost: int = 0
     abandoned: int = 0
+
+    @classmethod
+    def from_json(cls, value: Json) -> Run:
+        run = cls(**value)
+        admission.generation(run.generation)
+        for name in ("first", "end", "messages", "lost", "abandoned"):
+            admission.number(getattr(run, name), name)
+        return run
 
     def joined(self, later: Run) -> Run:
         return Run(
@@ -61,8 +72,20 @@ class File:
 
     @classmethod
     def from_json(cls, value: Json) -> File:
-        runs = tuple(Run(**run) for run in value["runs"])
-        return cls(**{**value, "runs": runs, "types": tuple(value["types"])})
+        """ValueError, KeyError or TypeError when it is none, or lies outside of the lake."""
+        runs = tuple(Run.from_json(run) for run in value["runs"])
+        types = tuple(admission.text(one, "a type") for one in value["types"])
+        file = cls(**{**value, "runs": runs, "types": types})
+        admission.stored_as(file.path, file.topic, file.date)
+        admission.staged(file.staged)
+        admission.text(file.crc32, "crc32")
+        for name in ("rows", "bytes"):
+            admission.number(getattr(file, name), name)
+        admission.moment(file.first_time_ns, "first_time_ns")
+        admission.moment(file.last_time_ns, "last_time_ns")
+        if not runs:
+            raise ValueError(f"a file without offsets: {file.path!r}")
+        return file
 
     def may_hold(self, since_ns: int | None, until_ns: int | None) -> bool:
         """Whether something of that time can be in it."""
@@ -89,8 +112,16 @@ class Session:
 
     @classmethod
     def from_json(cls, value: Json) -> Session:
-        coverage = {topic: [Run(**run) for run in runs] for topic, runs in value["coverage"].items()}
-        return cls(**{**value, "coverage": coverage})
+        coverage = {topic: [Run.from_json(run) for run in runs] for topic, runs in value["coverage"].items()}
+        return cls(**{**value, "coverage": coverage}).checked()
+
+    def checked(self) -> Session:
+        admission.text(self.id, "a session")
+        admission.number(self.started_ns, "started_ns")
+        admission.object_of(self.about, "about")
+        admission.number(self.last_batch, "batch", -1)
+        admission.number(self.bytes, "bytes")
+        return self
 
 
 @dataclass
@@ -106,10 +137,11 @@ class State:
         """Go on by one entry."""
         kind = entry["kind"]
         if kind == "session":
-            self.sessions[entry["session"]] = Session(entry["session"], entry["time_ns"], entry["about"])
+            session = Session(entry["session"], entry["time_ns"], entry["about"]).checked()
+            self.sessions[session.id] = session
         elif kind == "batch":
             session = self.sessions[entry["session"]]
-            session.last_batch = entry["batch"]
+            session.last_batch = admission.number(entry["batch"], "batch")
             for file in self._add(entry):
                 session.bytes += file.bytes
                 covered = session.coverage.setdefault(file.topic, [])
@@ -118,7 +150,7 @@ class State:
             self._add(entry)
             for path in entry["remove"]:
                 del self.files[path]
-                self.replaced[path] = entry["time_ns"]
+                self.replaced[path] = admission.number(entry["time_ns"], "time_ns")
         elif kind == "cleared":
             for path in entry["paths"]:
                 self.replaced.pop(path, None)
@@ -140,4 +172,8 @@ class State:
     def from_json(cls, value: Json) -> State:
         files = {file["path"]: File.from_json(file) for file in value["files"]}
         sessions = {name: Session.from_json(one) for name, one in value["sessions"].items()}
-        return cls(value["number"], files, value["replaced"], sessions)
+        replaced = {
+            admission.stored(path): admission.number(when, "time_ns")
+            for path, when in value["replaced"].items()
+        }
+        return cls(admission.number(value["number"], "number"), files, replaced, sessions)

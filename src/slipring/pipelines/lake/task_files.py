@@ -26,12 +26,11 @@ EPOCH = date(1970, 1, 1)
 
 
 def write(stage: Path, topic: str, batches: Iterable[pa.RecordBatch], *, sync: bool) -> list[File]:
-    """Batches with the columns of a lake's rows and `topic`, as files under the stage, described for the log."""
+    """Batches with the columns of a lake's rows as files under the stage, described for the log."""
     name = uuid.uuid4().hex[:16]
     open_files: dict[int, tuple[Path, pq.ParquetWriter]] = {}
     try:
-        for batch in batches:
-            rows = batch.drop_columns(["topic"])
+        for rows in batches:
             for day, part in _by_day(rows):
                 if day not in open_files:
                     path = _path(stage, topic, day, name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipring.errors import TopicGone, TopicNotFound
 
+from .admission import parsed
 from .errors import DamagedLake, fault
 from .log import place_whole
 from .model import Json
@@ -31,7 +32,7 @@ def load(lake: Lake, topic: str) -> Json:
     path = lake.path / "_topics" / f"{topic}.json"
     known: Json = {"topic": topic, "generations": {}}
     try:
-        found = json.loads(path.read_bytes())
+        found = parsed(path.read_bytes())
         if not isinstance(found, dict) or not isinstance(found.get("generations"), dict):
             raise ValueError("it has no generations")
         known |= found

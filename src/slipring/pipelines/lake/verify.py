@@ -12,7 +12,6 @@ there
 
 from __future__ import annotations
 
-import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -24,11 +23,12 @@ from pathlib import Path
 from slipring.errors import SlipringError
 
 from . import mark
+from .admission import parsed
 from .contents import Generation, contents
 from .directory import Lake
 from .facts import Facts, checksum
 from .log import canonical, unsealed
-from .model import File, Run, State, join
+from .model import NO_ENTRY, File, Run, State, join
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
         return verdict  # without the log nothing tells what belongs to the recording
     lake = Lake.open(where)
     state = _added_up(lake, verdict)
+    if state is None:
+        return verdict
     files = list(state.files.values())
     with ThreadPoolExecutor(os.cpu_count()) as crew:
         for file, found in zip(
@@ -93,11 +95,17 @@ def _log_problems(directory: Path) -> Iterator[Problem]:
             yield Problem(where, f"is damaged ({error}): restore it from a copy")
 
 
-def _added_up(lake: Lake, verdict: Verdict) -> State:
-    """The state from the entries alone; a snapshot that says something else is a problem."""
+def _added_up(lake: Lake, verdict: Verdict) -> State | None:
+    """The state from the entries alone; a snapshot that says something else is a problem. None: an entry says
+    what cannot be."""
     state = State()
-    for _, entry in lake.log.entries():
-        state.apply(entry)
+    for path, entry in lake.log.entries():
+        try:
+            state.apply(entry)
+        except NO_ENTRY as error:
+            why = f"says what cannot be ({error!r}): restore it from a copy"
+            verdict.problems.append(Problem(f"_log/{path.name}", why))
+            return None
     verdict.entries = state.number
     if canonical(state.to_json()) != canonical(lake.state.to_json()):
         name = max(name for name in os.listdir(lake.path / "_log") if name.endswith(".snapshot"))
@@ -164,7 +172,7 @@ def _offset_problems(state: State) -> Iterator[Problem]:
 def _topic_problems(lake: Lake) -> Iterator[Problem]:
     for path in sorted((lake.path / "_topics").glob("*.json")):
         try:
-            json.loads(path.read_bytes())
+            parsed(path.read_bytes())
         except ValueError as error:
             why = f"is damaged ({error}): remove it; the next recording writes it again"
             yield Problem(f"_topics/{path.name}", why)
