@@ -5,16 +5,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup
 SECONDS ?= 600
+JOBS ?= 2
+HOURS ?= 2
+ONE_IN ?= 1
 
-.PHONY: help setup test demo bench lint storm mutants clean
+.PHONY: help setup test demo bench lint storm nested states schedules fuzz soak mutants clean
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with slipring, all extras and the tools of the tests"
 	@echo "make demo    a robot of real processes, recorded through Spark; both killed and restarted, and added up"
-	@echo "make test    all tests: C core with sanitizers, processes, crashes, hostile contents, Spark, CLI"
+	@echo "make test    all tests, JOBS=$(JOBS) at a time: C core with sanitizers, processes, crashes, hostile contents, Spark, CLI"
 	@echo "make lint    style, types, layers"
-	@echo "make bench   figures against rivals, in benchmarks/results"
-	@echo "make storm   a random SIGKILL storm of SECONDS=$(SECONDS)"
+	@echo "make bench   figures against rivals and bare C, with targets and a picture, in benchmarks/results"
+	@echo "make storm   a random SIGKILL storm of SECONDS=$(SECONDS), or KILLS=n"
+	@echo "make nested  a recoverer killed at its every point, after a death at every point (or ONE_IN=n of them)"
+	@echo "make states  every crash state of the core, each pair of deaths recovered in every way"
+	@echo "make schedules orders of steps of the real core, searched for SECONDS=$(SECONDS)"
+	@echo "make fuzz    hostile bytes for SECONDS=$(SECONDS) in all, or TARGET=name alone; found inputs in build-fuzz/found"
+	@echo "make soak    HOURS=$(HOURS) of traffic, kills and recording; what grows, waits or is lost, in soak-report"
 	@echo "make mutants take the code behind each promise away and see that its tests notice"
 
 setup: $(STAMP)
@@ -25,14 +33,16 @@ $(STAMP): pyproject.toml meson.build meson.options core/meson.build src/slipring
 
 test: setup
 	@sh tools/test-tools.sh
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 demo: setup
 	$(BIN)/python -m demo
 
+# Spark first: its figures are among the targets that the other tells.
 bench: setup
-	$(BIN)/python -m benchmarks
+	@sh tools/bench-tools.sh
 	$(BIN)/python -m benchmarks.spark
+	$(BIN)/python -m benchmarks
 
 lint: setup
 	$(BIN)/ruff check .
@@ -42,10 +52,32 @@ lint: setup
 	sh tools/check-core.sh
 
 storm: setup
-	SLIPRING_STORM_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/crash/test_storm.py -o timeout=0
+	SLIPRING_STORM_SECONDS=$(SECONDS) SLIPRING_STORM_KILLS=$(KILLS) $(BIN)/python -m pytest -s \
+		tests/crash/test_storm.py tests/crash/test_storm_structures.py -o timeout=0
+
+nested: setup
+	[ -e build-nested/build.ninja ] || $(BIN)/meson setup build-nested -Dcore_only=true --buildtype=release >/dev/null
+	PATH=$(CURDIR)/$(BIN):$$PATH ninja --quiet -C build-nested
+	for test in two_ends_killed_at_any_points_disturb_nobody frames_survive_two_deaths_at_any_points \
+		a_recoverer_killed_at_any_point_disturbs_nobody; do \
+		build-nested/core/tests/$$test $(ONE_IN) 2>build-nested/$$test.log \
+			|| { tail -n 4 build-nested/$$test.log; exit 1; }; done
+
+soak: setup
+	PYTHONPATH=tests:. $(BIN)/python -m soak --hours $(HOURS)
+
+states: setup
+	sh core/tests/states/thorough.sh
+
+schedules: setup
+	SLIPRING_SCHEDULES_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/core/test_schedules.py -k longer -o timeout=0
+
+fuzz: setup
+	@sh tools/test-tools.sh
+	$(BIN)/python tests/fuzz --seconds $(SECONDS) $(if $(TARGET),--target $(TARGET))
 
 mutants: setup
-	$(BIN)/python tests/mutants
+	PYTHONPATH=tests $(BIN)/python -m mutants
 
 clean:
-	rm -rf build build-* $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-report
+	rm -rf build build-* $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-report soak-report

@@ -21,7 +21,8 @@ command -v java >/dev/null || [ -n "${JAVA_HOME:-}" ] || need openjdk-17-jre-hea
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 echo "setup: installing tools and extras into $venv"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade "pip>=25.1"
-"$venv/bin/python" -m pip install -q --disable-pip-version-check meson-python meson ninja
+# setuptools and wheel: PySpark comes as sources, and is built here too, since our own build is not isolated.
+"$venv/bin/python" -m pip install -q --disable-pip-version-check meson-python meson ninja "setuptools>=70.1" wheel
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --group dev
 PATH="$PWD/$venv/bin:$PATH" NINJA="$PWD/tools/ninja-in-turn"; export PATH NINJA
 echo "setup: building slipring"

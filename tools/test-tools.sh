@@ -11,3 +11,7 @@ command -v mount >/dev/null || need mount "mount"
 command -v spin >/dev/null || need spin "the model checker of the protocol models"
 command -v gcc >/dev/null || need gcc "a C compiler, for tests/foreign"
 { command -v javac && command -v java; } >/dev/null || need openjdk-17-jdk-headless "a Java compiler, for tests/foreign"
+command -v clang >/dev/null || need clang "the compiler of the fuzz targets, tests/fuzz"
+# libFuzzer and the sanitizers' run-time libraries, which clang only recommends.
+ls "$(clang -print-resource-dir)"/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 ||
+    need "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev" "libFuzzer"
