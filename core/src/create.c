@@ -15,7 +15,6 @@
 #include "peers.h"
 #include "points.h"
 #include "segment.h"
-#include "wait.h"
 #include "will.h"
 
 static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, const struct slr_geometry *g) {
@@ -194,11 +193,7 @@ int slipring_topic_remove(const char *bus, const char *topic) {
     if (opened) slr_will_make(&segment->readers->orphan); /* else who waits would not hear of it */
     if (code != SLIPRING_DENIED && code != SLIPRING_SYSTEM) code = unlink_topic(directory, topic, &gone);
     if (opened) {
-        if (gone) {
-            slr_publish(&segment->ring->removed, 1);
-            slr_wake_all(&segment->readers->wake);
-            slr_wake_all(&segment->readers->space);
-        }
+        if (gone) slr_segment_tell_removed(segment);
         slr_will_revoke();
         slr_segment_close(segment);
     }

@@ -17,6 +17,7 @@
 #include "files.h"
 #include "geometry.h"
 #include "peers.h"
+#include "wait.h"
 
 #define POPULATE_UP_TO (UINT64_C(256) << 20) /* larger mappings fault in as they are used */
 
@@ -203,6 +204,12 @@ void slr_segment_close(struct slr_segment *s) {
     if (s->ring_fd >= 0) close(s->ring_fd);
     if (s->readers_fd >= 0) close(s->readers_fd);
     free(s);
+}
+
+void slr_segment_tell_removed(struct slr_segment *s) {
+    slr_publish(&s->ring->removed, 1); /* before the wake-ups. Partner: anything (waiting.c), which looks once more */
+    slr_wake_all(&s->readers->wake);
+    slr_wake_all(&s->readers->space);
 }
 
 int slr_segment_check(const struct slr_segment *s) {

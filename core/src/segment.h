@@ -47,6 +47,8 @@ int slr_segment_open_or_create(const char *bus, const char *topic, const sliprin
                                struct slr_segment **out);
 void slr_segment_close(struct slr_segment *segment);
 
+/* Its users, awake or asleep, of whoever has taken its name away. */
+void slr_segment_tell_removed(struct slr_segment *segment);
 /* SLIPRING_OK, FORKED or TOPIC_GONE (removed through the bus: cheap, no system call). */
 int slr_segment_check(const struct slr_segment *segment);
 /* The same, and asks the file system whether the file still has a name. */

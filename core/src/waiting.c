@@ -64,7 +64,8 @@ static bool anything(struct waiting *w) {
     bool found = w->bell && slr_observe(w->bell) != w->seen_rings;
     for (size_t i = 0; i < w->count && !found; i++) {
         bool behind_claim;
-        found = slr_read_maybe_ready(w->subs[i], &behind_claim) || slr_peek(&w->subs[i]->interrupted);
+        found = slr_read_maybe_ready(w->subs[i], &behind_claim) || slr_peek(&w->subs[i]->interrupted) ||
+                slr_peek(&w->subs[i]->s->ring->removed);
         if (behind_claim || !w->subs[i]->s->readers_writable) w->must_poll = true;
     }
     return found;

@@ -100,6 +100,12 @@ MISTAKES = {  # of the protocol: file, text, what it becomes; where it is found
         "if (!anything) return 0;",
         "sleep_and_wake_one",
     ),
+    "a sleeper does not look whether the topic was removed": (
+        "waiting.c",
+        " ||\n                slr_peek(&w->subs[i]->s->ring->removed);",
+        ";",
+        "sleep_and_removal",
+    ),
     "writers trust oldest": (
         "claim.c",
         "uint64_t freed = slr_observe(&s->ring->freed), start = slr_start_of(s, freed);",

@@ -248,7 +248,10 @@ static void create_by_opening(void) {
     CHECK_OK(try_publisher("t", "victim", SETTINGS(.slots = SLOTS, .capacity = 4096), &pub));
     send_one(pub, SLIPRING_NOW);
 }
-static void remove_topic(void) { CHECK_OK(slipring_topic_remove(bus, "t")); }
+static void remove_topic(void) {
+    await_sleeper();
+    CHECK_OK(slipring_topic_remove(bus, "t"));
+}
 
 #define LOSSY SLIPRING_LOSSY
 #define RELIABLE SLIPRING_RELIABLE

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "endless_sleeps.h"
 #include "world.h"
@@ -71,6 +73,18 @@ static void sleep_and_read(void *unused) {
         CHECK_OK(code);
         if (m.head.type_size == 3 && memcmp(meta, "end", 3) == 0) return;
         saw(&sight, m.head.seq, m.body, m.head.size);
+    }
+}
+
+void await_sleeper(void) {
+    char path[64], call[16];
+    snprintf(path, sizeof path, "/proc/%d/syscall", (int)sleeper);
+    for (;; pause_us(50)) {
+        FILE *file = fopen(path, "r");
+        if (!file) FAIL("cannot look at the sleeper: %s", path);
+        char *found = fgets(call, sizeof call, file); /* "running", or a number */
+        fclose(file);
+        if (found && strtol(call, NULL, 10) == SYS_futex_waitv) return;
     }
 }
 

@@ -66,6 +66,10 @@ bool victim_run(const struct role *role, uint32_t as, const char *point, int hit
 void become(uint32_t as, const char *point);
 void forget_points(void); /* those that victims have passed so far */
 
+/* Until the sleeping child is in its sleep. For who is about to remove the topic: if it dies at that, only those asleep are
+ * told at once; who is just falling asleep sees it when its slice ends, and the child's have no end. */
+void await_sleeper(void);
+
 /* Stamped messages. */
 size_t stamp_size(uint32_t number);
 void stamp(void *body, uint32_t from, uint32_t number);

@@ -2,6 +2,7 @@
  *
  * What writers and readers of ring_world.h do, and what every message they read must be.
  */
+#include "publisher.h"
 #include "ring_world.h"
 
 uint64_t ring_second_word(uint64_t first) { return first * UINT64_C(0x9e3779b97f4a7c15) + 1; }
@@ -175,3 +176,12 @@ void ring_read_copies(void) { read_all(ring_read_one); }
 void ring_read_held(void) { read_all(read_held); }
 void ring_read_batches(void) { read_all(read_batch); }
 void ring_read_columns(void) { read_all(read_columns); }
+
+void ring_remove(void) { slr_segment_tell_removed(ring.pub[0]->s); }
+void ring_read_until_removed(void) {
+    int code;
+    do code = slipring_wait(&ring.sub, 1, NULL, 0, SLIPRING_FOREVER, 0);
+    while (code == SLIPRING_OK);
+    MUST(code == SLIPRING_TOPIC_GONE, "wait gives %d: %s", code, slipring_last_error()->message);
+    MUST(!schedules_overslept(), "a wake-up was lost: the topic was removed all the time");
+}

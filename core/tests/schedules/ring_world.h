@@ -56,5 +56,7 @@ void ring_read_copies(void);
 void ring_read_held(void);
 void ring_read_batches(void);
 void ring_read_columns(void);
+void ring_remove(void); /* what its users see of it; ends with reading until it is noticed */
+void ring_read_until_removed(void);
 
 #endif

@@ -45,3 +45,10 @@ ONE_WRITER(lossy_one_copy, ring_read_copies, BOUNDS({3, 0, 0}, {2, 1, 0}, {2, 0,
 ONE_WRITER(lossy_one_held, ring_read_held, BOUNDS({3, 0, 0}, {2, 1, 0}, {2, 0, 1}), .edge = PAYLOAD_EDGE, .sends = 3);
 ONE_WRITER(reliable_one_batch, ring_read_batches, BOUNDS({3, 0, 0}, {2, 1, 0}, {2, 0, 1}), .delivery = RELIABLE, .edge = PAYLOAD_EDGE, .sends = 3);
 ONE_WRITER(sleep_and_wake_one, ring_read_copies, BOUNDS({3, 0, 0}, {2, 1, 0}, {2, 0, 1}), .sends = 2, .reader_waits = true);
+
+SETUP(sleep_and_removal, .one = 1, .reader_waits = true)
+static void judge_nothing(void) {}
+extern const struct scenario scenario_sleep_and_removal;
+const struct scenario scenario_sleep_and_removal = {.name = "sleep_and_removal", .setup = setup_sleep_and_removal,
+    .judge = judge_nothing, .threads = 3, .role = {ring_remove, nothing, ring_read_until_removed},
+    .all = BOUNDS({3, 0, 0}, {2, 1, 0})};

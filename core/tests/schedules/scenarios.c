@@ -4,7 +4,7 @@
 #define SCENARIOS(X)                                                                                       \
     X(lossy_many_copy) X(lossy_many_held) X(lossy_many_batch) X(lossy_many_slots) X(loans_many)            \
     X(reliable_many_copy) X(reliable_many_held) X(reliable_many_waiting) X(reliable_joining)               \
-    X(sleep_and_wake_many) X(runs_many) X(runs_many_slots) X(columns_one) X(lossy_one_copy) X(lossy_one_held) X(reliable_one_batch) X(sleep_and_wake_one) \
+    X(sleep_and_wake_many) X(runs_many) X(runs_many_slots) X(columns_one) X(lossy_one_copy) X(lossy_one_held) X(reliable_one_batch) X(sleep_and_wake_one) X(sleep_and_removal) \
     X(cells_of_one) X(cells_of_two) X(cells_newest) X(cells_sleep_and_wake) X(frames_of_one) X(frames_of_two)
 
 #define LITMUS_TESTS(X)                                                                                  \
