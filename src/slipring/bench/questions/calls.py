@@ -7,7 +7,7 @@ from time import perf_counter_ns
 from slipring.bench.case import Case
 from slipring.bench.histogram import Histogram
 from slipring.bench.pair import ControlLine, Figures, counts, in_two_processes, told_counts
-from slipring.bench.transport import Transport
+from slipring.bench.transport import Transport, no_moments
 
 TITLE = "A call with 64 B and its answer"
 FIGURE = "p50_us"
@@ -29,12 +29,13 @@ def measure(kind: type[Transport], case: Case, place, seconds: float) -> Figures
         call = transport.caller()
         body = bytes(range(SIZE))
         assert call(body) == body
-        moments: list[int] = []
+        moments = no_moments(1)
         for count in counts(line, 200, seconds):
-            moments = [perf_counter_ns()]
-            for _ in range(count):
+            moments = no_moments(count + 1)
+            moments[0] = perf_counter_ns()
+            for i in range(1, count + 1):
                 call(body)
-                moments.append(perf_counter_ns())
+                moments[i] = perf_counter_ns()
         line.meet()
         transport.close()
         trips = Histogram.of(later - earlier for earlier, later in pairwise(moments))

@@ -6,7 +6,7 @@ from itertools import pairwise
 from slipring.bench.case import Case
 from slipring.bench.histogram import Histogram
 from slipring.bench.pair import ControlLine, Figures, counts, in_two_processes, told_counts
-from slipring.bench.transport import Transport
+from slipring.bench.transport import Transport, no_moments
 
 TITLE = "Round trip of 64 B"
 FIGURE = "p50_us"
@@ -31,7 +31,7 @@ def trips(transport: Transport, seconds: float) -> Figures:
         send = transport.sender("there")
         line.meet()
         body = bytes(range(SIZE))
-        moments: list[int] = []
+        moments = no_moments(1)
         for count in counts(line, 200, seconds):
             moments = transport.ping(send, receive, body, count)
         line.meet()
