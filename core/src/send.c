@@ -100,6 +100,8 @@ static inline size_t send_run(slipring_publisher *pub, const slipring_body *bodi
 static inline int try_send(slipring_publisher *pub, const void *body, size_t size, const struct slr_texts *texts,
                            int64_t time_ns, uint64_t *seq) {
     uint64_t reserved = 0;
+    /* A reader that waits for it has the line of our slot. It comes while we make ready. */
+    slr_fetch_to_write(slr_slot_of(pub->s, slr_peek(&pub->s->ring->tail)));
     int64_t now = slr_ticker_now_ns(&pub->ticker);
     int code = slr_publish_begin(pub, texts);
     if (!code) code = slr_size_check(pub, size, &reserved);
