@@ -39,6 +39,9 @@ struct slipring_subscriber {
 
     uint64_t progress_messages, progress_bytes; /* since publishers were last considered */
     int64_t slice_ns; /* of a wait under way; 0: none is */
+    /* Of the last wait: where and when it began, and how long it kept away from the slot (waiting.c). */
+    uint64_t waited_at;
+    int64_t waited_ns, away_ns;
     struct slr_filter *filter;
     _Atomic uint64_t interrupted;
 };

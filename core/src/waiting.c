@@ -34,6 +34,9 @@
 #define POLL_SLICE MS
 #define MOST_COVERED ((SLR_MOST_WORDS - 1) / 3) /* topics, of three words each, and the bell */
 #define LONGEST_SPIN (10000 * MS)
+#define SHORTEST_AWAY_NS 200
+#define LONGEST_AWAY_NS 10000
+#define STREAMING_NS 400u /* a message, on average */
 
 struct waiting {
     slipring_subscriber *const *subs;
@@ -84,7 +87,29 @@ static bool glance(const struct waiting *w) {
     return found;
 }
 
-static bool spin(const struct waiting *w, int64_t until) {
+/* How long a reader that has caught up keeps away from the slot that comes next. Each look takes the slot's line from the
+ * writer, who wants it twice for a message; left alone for a moment, it has several ready, and both go on undisturbed.
+ * At first no longer than any answer takes. Twice as long as the last time where messages stream, which a longer absence
+ * brings more of; one that brings no more is over with this. A small ring is not to run full meanwhile. */
+static int64_t keep_away_ns(const struct waiting *w, int64_t now) {
+    if (w->count == 0) return 0;
+    slipring_subscriber *sub = w->subs[0];
+    uint64_t came = sub->position - sub->waited_at;
+    bool streams = came > 1 && now - sub->waited_ns < (int64_t)(came * STREAMING_NS);
+    bool has_room = came < sub->s->slot_count / 8 && came * sub->peeked_size < sub->s->capacity / 8;
+    int64_t away = !streams ? SHORTEST_AWAY_NS : has_room ? sub->away_ns * 2 : sub->away_ns / 2;
+    if (away < SHORTEST_AWAY_NS) away = SHORTEST_AWAY_NS;
+    sub->waited_at = sub->position;
+    sub->waited_ns = now;
+    return sub->away_ns = away < LONGEST_AWAY_NS ? away : LONGEST_AWAY_NS;
+}
+
+static bool spin(const struct waiting *w, int64_t now, int64_t until) {
+    int64_t away = now + keep_away_ns(w, now);
+    while (now < away && now < until) {
+        slr_pause();
+        now = slr_clock_monotonic_ns();
+    }
     do {
         for (int i = 0; i < 16; i++) {
             if (glance(w)) return true;
@@ -163,7 +188,7 @@ int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell 
     if (now >= deadline_ns) return SLIPRING_TIMEOUT; /* whatever keeps arriving that is not for us */
     if (spin_ns > LONGEST_SPIN) spin_ns = LONGEST_SPIN;
     int64_t spin_until = now + spin_ns < deadline_ns ? now + spin_ns : deadline_ns;
-    if (first && spin_ns > 0 && spin(&w, spin_until)) return check(&w, false);
+    if (first && spin_ns > 0 && spin(&w, now, spin_until)) return check(&w, false);
     if (slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
     int64_t slice = next_slice(&w);
     int slept = sleep_slice(&w, slice, deadline_ns);

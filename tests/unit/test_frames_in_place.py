@@ -12,3 +12,10 @@ def test_no_copy_is_made_on_either_side(bus):
         theirs = frame.array.__array_interface__["data"][0]
         assert mine % 4096 == theirs % 4096 == 0
         assert not frame.array.flags.owndata and not frame.array.flags.writeable
+
+
+def test_how_long_a_subscriber_spins_is_told_to_the_one_of_its_announcements(bus):
+    sub = bus.frames("cam", shape=(4,), dtype="u1", buffers=3).subscriber()
+    assert sub.spin_us == sub.subscriber.spin_us > 0
+    sub.spin_us = 0.0
+    assert sub.subscriber.spin_us == 0.0

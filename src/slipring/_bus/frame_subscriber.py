@@ -119,6 +119,16 @@ class FrameSubscriber(Closing):
         return tuple(stream[0] for stream in self._reader.streams())
 
     @property
+    def spin_us(self) -> float:
+        """How long `recv` spins before it sleeps. Longer than frames are apart: publishers need wake nobody, at the price
+        of a processor."""
+        return self.subscriber.spin_us
+
+    @spin_us.setter
+    def spin_us(self, us: float) -> None:
+        self.subscriber.spin_us = us
+
+    @property
     def received(self) -> int:
         """Frames delivered by this subscriber."""
         return self._reader.counts()[0]

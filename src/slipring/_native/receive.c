@@ -64,11 +64,12 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
     }
 }
 
-static PyObject *recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object) {
+/* looked: there was nothing a moment ago, and looking again would only disturb who is about to write. */
+static PyObject *recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object, bool looked) {
     PyObject *message = NULL;
     if (!subscriber_enter(self)) return NULL;
-    for (int last = 0;;) {
-        int code = try_recv(self, into, into_object, &message);
+    for (int last = 0;; looked = false) {
+        int code = looked ? SLIPRING_EMPTY : try_recv(self, into, into_object, &message);
         if (code == SLIPRING_EMPTY && !last) {
             int again = subscriber_wait(self, timeout);
             if (again > 0) continue;
@@ -107,13 +108,14 @@ PyObject *subscriber_recv(PyObject *object, PyObject *const *args, Py_ssize_t na
     static const char *const names[] = {"timeout"};
     PyObject *given[1] = {Py_None};
     struct timeout timeout;
-    if (!nargs && !kwnames) {
+    bool looked = !nargs && !kwnames;
+    if (looked) {
         PyObject *message = recv_now((Subscriber *)object);
         if (message || PyErr_Occurred()) return message;
     }
-    if ((nargs || kwnames) && !arguments_get("recv", names, 1, 0, args, nargs, kwnames, given)) return NULL;
+    if (!looked && !arguments_get("recv", names, 1, 0, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[0], &timeout)) return NULL;
-    return recv_until((Subscriber *)object, &timeout, NULL, NULL);
+    return recv_until((Subscriber *)object, &timeout, NULL, NULL, looked);
 }
 
 PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -124,7 +126,7 @@ PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize
     if (!arguments_parse("recv_into", names, 2, 1, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[1], &timeout)) return NULL;
     if (PyObject_GetBuffer(given[0], &view, PyBUF_WRITABLE)) return NULL;
-    PyObject *message = recv_until((Subscriber *)object, &timeout, &view, given[0]);
+    PyObject *message = recv_until((Subscriber *)object, &timeout, &view, given[0], false);
     PyBuffer_Release(&view);
     return message;
 }
@@ -144,7 +146,7 @@ PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, Py_ssize
     }
     PyObject *list = PyList_New(0);
     if (!list || limit == 0) return list;
-    PyObject *message = recv_until(self, &timeout, NULL, NULL);
+    PyObject *message = recv_until(self, &timeout, NULL, NULL, false);
     if (message && message != Py_None) {
         int failed = PyList_Append(list, message);
         Py_DECREF(message);
@@ -175,7 +177,7 @@ PyObject *subscriber_next(PyObject *object) {
     PyObject *message = recv_now(self);
     if (!message && !PyErr_Occurred()) {
         struct timeout forever = {.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
-        message = recv_until(self, &forever, NULL, NULL);
+        message = recv_until(self, &forever, NULL, NULL, true);
     }
     if (!message && self->handle.closing) PyErr_Clear(); /* closing ends the iteration */
     return message;

@@ -11,6 +11,8 @@ BUFFERS = 4
 
 
 class Frames(Transport):
+    spin_us: float | None = None  # as it comes: the receiver sleeps while the next frame is filled
+
     def __init__(self, place, size, channels=("there",)):
         super().__init__(place, size, channels)
         self.bus = None
@@ -37,6 +39,8 @@ class Frames(Transport):
 
     def receiver(self, channel: str) -> Receive:
         subscriber = self._open().frames(channel).subscriber()
+        if self.spin_us is not None:
+            subscriber.spin_us = self.spin_us
 
         def receive_one() -> int:
             with subscriber.recv() as frame:
@@ -52,4 +56,10 @@ class Frames(Transport):
             self.bus.close()
 
 
-TRANSPORTS = {"slipring-frames": Frames}
+class PolledFrames(Frames):
+    """The receiver never sleeps, so the sender never wakes it: as iceoryx2's, which has no other way without events."""
+
+    spin_us = 1e6
+
+
+TRANSPORTS = {"slipring-frames": Frames, "slipring-frames-polled": PolledFrames}

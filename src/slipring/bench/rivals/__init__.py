@@ -33,6 +33,7 @@ HOMES = {
     "pyzmq-req-rep": Home("slipring.bench.rivals.zeromq_calls", "pyzmq"),
     "grpc": Home("slipring.bench.rivals.grpc_calls", "grpcio"),
     "slipring-frames": Home("slipring.bench.ours.frames", "slipring", "numpy"),
+    "slipring-frames-polled": Home("slipring.bench.ours.frames", "slipring", "numpy"),
     "slipring-cells": Home("slipring.bench.ours.cells", "slipring"),
     "slipring-cells-in-place": Home("slipring.bench.ours.cells", "slipring"),
     "mp-array": Home("slipring.bench.rivals.multiprocessing_array", None),
