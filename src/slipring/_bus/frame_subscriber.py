@@ -120,8 +120,8 @@ class FrameSubscriber(Closing):
 
     @property
     def spin_us(self) -> float:
-        """How long `recv` spins before it sleeps. Longer than frames are apart: publishers need wake nobody, at the price
-        of a processor."""
+        """How long `recv` spins before it sleeps. Longer than frames are apart: publishers need wake nobody, at the
+        price of a processor."""
         return self.subscriber.spin_us
 
     @spin_us.setter

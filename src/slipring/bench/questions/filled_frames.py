@@ -2,9 +2,9 @@
 """How many frames of 8 MiB a second, when the sender fills each and nobody copies?
 
 Filling is one pass over the memory, so this is as fast as memory that was just used can be written again: whoever hands
-out the buffer that is still in the cache wins. The receiver looks at both ends of each frame. Who sleeps meanwhile must be
-woken, which the sender pays for; `polled`, and iceoryx2, keep a processor busy instead. The time runs from the first fill
-that counts to the last frame received.
+out the buffer that is still in the cache wins. The receiver looks at both ends of each frame. Who sleeps meanwhile must
+be woken, which the sender pays for; `polled`, and iceoryx2, keep a processor busy instead. The time runs from the first
+fill that counts to the last frame received.
 """
 
 from itertools import cycle
