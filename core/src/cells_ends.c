@@ -310,6 +310,10 @@ int slipring_cells_reader_wait(slipring_cells_reader *r, int64_t deadline_ns, in
     if (slept != ETIMEDOUT) r->slice_ns = 0;
     if (code) return code;
     if (slept == EINTR) return SLIPRING_INTERRUPTED;
+    if (slept && slept != ETIMEDOUT) {
+        errno = slept;
+        return slr_fault_errno("cannot sleep");
+    }
     return slept == ETIMEDOUT && slr_clock_monotonic_ns() >= deadline_ns && !ready(r) ? SLIPRING_TIMEOUT : SLIPRING_OK;
 }
 

@@ -248,9 +248,8 @@ int slr_cells_open(const char *bus, const char *name, bool writable, struct slr_
 }
 
 void slr_cells_close(struct slr_cells *c) {
-    slr_fork_unwatch(&c->watched);
+    slr_fork_close(&c->watched);
     if (c->span) munmap(c->header, c->span);
-    if (c->fd >= 0) close(c->fd);
     free(c);
 }
 

@@ -56,6 +56,14 @@ static void free_entry(struct slr_segment *s, int entry) {
     slr_publish(&s->cursor[entry].state, slr_kind_next(slr_observe(&s->cursor[entry].state), SLR_KIND_FREE));
 }
 
+/* Locked, it is ours, unless a publisher that had seen it unlocked lets it expire in this moment: one of the two swaps of
+ * its state fails. */
+static bool survives(const struct slr_segment *s, int entry) {
+    struct slr_cursor *c = &s->cursor[entry];
+    uint64_t state = slr_observe(&c->state);
+    return slr_kind_is(state, SLR_KIND_CURSOR) && slr_swap_if(&c->state, state, slr_kind_next(state, SLR_KIND_CURSOR));
+}
+
 static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position) {
     struct slr_segment *s = sub->s;
     slr_sweep_cursors(s);
@@ -65,11 +73,13 @@ static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_n
     if (entry < 0)
         return slr_fault(SLIPRING_BUSY, "max_cursors", "the topic has its max_cursors=%u cursors: drop one, or create it "
                          "with more", s->cursor_count);
+    SLR_POINT("cursor.found");
     bool locked = slr_lock_try(s->readers_fd, slr_segment_cursor_offset(s, (uint32_t)entry));
     if (!locked && !slr_lock_refused()) return slr_fault_errno("cannot lock cursor '%s'", name);
     if (!locked)
         return slr_fault(SLIPRING_BUSY, "cursor", "a live subscriber reads by cursor '%s' already", name);
     sub->cursor = entry;
+    if (!*is_new && !survives(s, entry)) *is_new = true; /* its entry is free, and locked by us */
     if (!*is_new) {
         *position = slr_observe(&s->cursor[entry].position);
         slr_cursor_touch(sub);

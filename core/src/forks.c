@@ -17,15 +17,18 @@ uint64_t slr_fork_generation(void) { return slr_peek(&generation); }
 static void before_fork(void) { pthread_mutex_lock(&list_mutex); }
 static void after_fork_in_parent(void) { pthread_mutex_unlock(&list_mutex); }
 
+static void close_files(struct slr_watched *w) {
+    for (int i = 0; i < 2; i++) {
+        if (!w->fd[i] || *w->fd[i] < 0) continue;
+        close(*w->fd[i]);
+        *w->fd[i] = -1;
+    }
+}
+
 static void after_fork_in_child(void) {
     slr_will_forget();
     slr_poke(&generation, slr_peek(&generation) + 1);
-    for (struct slr_watched *w = all; w; w = w->next)
-        for (int i = 0; i < 2; i++) {
-            if (!w->fd[i]) continue;
-            close(*w->fd[i]);
-            *w->fd[i] = -1;
-        }
+    for (struct slr_watched *w = all; w; w = w->next) close_files(w);
     pthread_mutex_unlock(&list_mutex);
 }
 
@@ -48,9 +51,10 @@ uint64_t slr_fork_watch(struct slr_watched *w, int *fd, int *other_fd) {
     return slr_fork_generation();
 }
 
-void slr_fork_unwatch(struct slr_watched *w) {
+void slr_fork_close(struct slr_watched *w) {
     pthread_mutex_lock(&list_mutex);
     *w->link = w->next;
     if (w->next) w->next->link = w->link;
+    close_files(w);
     pthread_mutex_unlock(&list_mutex);
 }

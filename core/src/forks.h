@@ -19,7 +19,8 @@ void slr_fork_defer(void);
 void slr_fork_allow(void);
 /* While deferred; other_fd may be NULL. The generation, which a fork changes in the child. */
 uint64_t slr_fork_watch(struct slr_watched *watched, int *fd, int *other_fd);
-void slr_fork_unwatch(struct slr_watched *watched);
+/* Closes them, at once: a child forked between would keep their locks. */
+void slr_fork_close(struct slr_watched *watched);
 uint64_t slr_fork_generation(void);
 
 #endif

@@ -118,7 +118,7 @@ static int open_files(struct slr_segment *s, int directory, const char *topic, e
     if (s->ring_fd < 0) return slr_file_open_fault(topic, "ring");
     s->readers_writable = true;
     s->readers_fd = slr_file_open(directory, topic, "readers", O_RDWR);
-    if (s->readers_fd < 0 && errno == EACCES && access != SLR_PUBLISH) {
+    if (s->readers_fd < 0 && (errno == EACCES || errno == EROFS) && access != SLR_PUBLISH) {
         s->readers_writable = false; /* may only look: no table entry, no wake-ups */
         s->readers_fd = slr_file_open(directory, topic, "readers", O_RDONLY);
     }
@@ -198,11 +198,9 @@ int slr_segment_open(const char *bus, const char *topic, enum slr_access access,
 }
 
 void slr_segment_close(struct slr_segment *s) {
-    slr_fork_unwatch(&s->watched);
+    slr_fork_close(&s->watched);
     if (s->ring_span) munmap(s->ring, s->ring_span);
     if (s->readers_span) munmap(s->readers, s->readers_span);
-    if (s->ring_fd >= 0) close(s->ring_fd);
-    if (s->readers_fd >= 0) close(s->readers_fd);
     free(s);
 }
 

@@ -37,6 +37,13 @@ static uint64_t real_tail(const struct slr_segment *s) {
     return there ? tail + 1 : tail;
 }
 
+/* A reclaimer that was at work when a cursor was made may have moved oldest past it; what the cursor holds is there, though,
+ * up to freed. */
+static bool kept(const slipring_subscriber *sub, uint64_t position, uint64_t tail) {
+    const struct slr_segment *s = sub->s;
+    return sub->safe && sub->cursor >= 0 && position >= slr_observe(&s->ring->freed) && tail - position <= s->slot_count;
+}
+
 int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq) {
     const struct slr_segment *s = sub->s;
     uint64_t oldest = slr_observe(&s->ring->oldest), tail = real_tail(s), position = tail;
@@ -49,7 +56,8 @@ int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq) {
     if (start == SLIPRING_START_OLDEST) position = oldest;
     if (start == SLIPRING_START_LAST) position = newest_message(s, oldest, tail);
     if (start == SLIPRING_START_SEQ) position = start_seq;
-    if (position < oldest && slr_gap_from(s, position, position ? SLR_UNKNOWN : 0, &gap)) { /* asked for what is gone */
+    if (position < oldest && !kept(sub, position, tail) &&
+        slr_gap_from(s, position, position ? SLR_UNKNOWN : 0, &gap)) { /* asked for what is gone */
         sub->lost += gap.messages;
         position = gap.oldest;
     }

@@ -69,15 +69,15 @@ uint32_t slr_sweep_readers(const struct slr_segment *s) {
     return swept;
 }
 
-/* The lock first, then the times: a reader that has just detached has touched its cursor before it let go. */
+/* The lock first, then the times: a reader that has just detached has touched its cursor before it let go. One that attaches
+ * meanwhile swaps the state, too (cursor.c): one of us fails. */
 bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state) {
     struct slr_cursor *c = &s->cursor[entry];
     if (slr_peek(&c->expires_ns) <= 0 || slr_cursor_attached(s, entry)) return false;
     /* Whatever stands there: the difference of two times wraps, and a clock that was set back has not run out. */
     uint64_t idle_ns = (uint64_t)slr_clock_realtime_ns() - (uint64_t)slr_observe(&c->touched_ns);
     if ((int64_t)idle_ns < slr_peek(&c->expires_ns)) return false;
-    slr_swap_if(&c->state, state, slr_kind_next(state, SLR_KIND_FREE));
-    return true;
+    return slr_swap_if(&c->state, state, slr_kind_next(state, SLR_KIND_FREE));
 }
 
 void slr_sweep_cursors(const struct slr_segment *s) {

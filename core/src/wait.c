@@ -38,8 +38,11 @@ void slr_wake_all(_Atomic uint32_t *word) {
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     SLR_POINT("wake.after_call");
     /* Unless another waker has begun since: then the mark is its own. */
-    while (((value = slr_peek(word)) | SLR_WAKE_SLEEPING) == (waking | SLR_WAKE_SLEEPING))
+    for (attempt = 0; attempt < ATTEMPTS; attempt++) {
+        value = slr_peek(word);
+        if ((value | SLR_WAKE_SLEEPING) != (waking | SLR_WAKE_SLEEPING)) break;
         if (slr_swap_if32(word, value, value & ~SLR_WAKE_WAKING)) break;
+    }
 }
 
 int64_t slipring_deadline(double timeout_s) {

@@ -34,6 +34,7 @@
 #define POLL_SLICE MS
 #define MOST_COVERED ((SLR_MOST_WORDS - 1) / 3) /* topics, of three words each, and the bell */
 #define LONGEST_SPIN (10000 * MS)
+#define PIECE MS /* of spinning, in one call */
 #define SHORTEST_AWAY_NS 200
 #define LONGEST_AWAY_NS 10000
 #define STREAMING_NS 400u /* a message, on average */
@@ -75,14 +76,16 @@ static bool anything(struct waiting *w) {
 }
 
 /* The same while we spin: without the fence, which belongs to announcing oneself, and without a look at tail, whose line
- * the writers want for themselves. What needs tail to be judged is left to who falls asleep. */
+ * the writers want for themselves, unless it is worth it: behind something abandoned. */
 static bool glance(const struct waiting *w) {
     bool found = w->bell && slr_observe(w->bell) != w->seen_rings;
     for (size_t i = 0; i < w->count && !found; i++) {
+        const slipring_subscriber *sub = w->subs[i];
         uint64_t word;
-        enum slr_look look = slr_look_at_word(w->subs[i]->s, w->subs[i]->position, &word);
-        found = look == SLR_FOUND || look == SLR_OVERTAKEN || look == SLR_DAMAGED || slr_peek(&w->subs[i]->interrupted) ||
-                slr_peek(&w->subs[i]->s->ring->removed);
+        enum slr_look look = slr_look_at_word(sub->s, sub->position, &word);
+        found = look == SLR_FOUND || look == SLR_OVERTAKEN || look == SLR_DAMAGED ||
+                (look == SLR_ABANDONED && slr_counted(sub->s, sub->position)) || slr_peek(&sub->interrupted) ||
+                slr_peek(&sub->s->ring->removed);
     }
     return found;
 }
@@ -104,8 +107,8 @@ static int64_t keep_away_ns(const struct waiting *w, int64_t now) {
     return sub->away_ns = away < LONGEST_AWAY_NS ? away : LONGEST_AWAY_NS;
 }
 
-static bool spin(const struct waiting *w, int64_t now, int64_t until) {
-    int64_t away = now + keep_away_ns(w, now);
+static bool spin(const struct waiting *w, int64_t now, int64_t until, bool begins) {
+    int64_t away = begins ? now + keep_away_ns(w, now) : now;
     while (now < away && now < until) {
         slr_pause();
         now = slr_clock_monotonic_ns();
@@ -171,9 +174,20 @@ static int sleep_slice(struct waiting *w, int64_t slice, int64_t deadline) {
 static int64_t next_slice(struct waiting *w) {
     if (w->count == 0) return SLR_LONGEST_BOUNDED_SLICE_NS; /* nobody to remember how long we have waited */
     w->covered = w->count <= MOST_COVERED && slr_sleeps_on_many();
+    /* Who cannot wake others must not take a wake-up by the dead from them; it polls anyway. */
+    for (size_t i = 0; i < w->count && w->covered; i++) w->covered = w->subs[i]->s->readers_writable;
     bool bounded = !w->covered;
     for (size_t i = 0; i < w->count && !bounded; i++) bounded = slr_peek(&w->subs[i]->s->readers->mute) != 0;
     return w->subs[0]->slice_ns = slr_slice(w->subs[0]->slice_ns, bounded);
+}
+
+/* Spins, at most for PIECE: then the caller looks, for signals and for claims of the dead, and comes again. How much of it
+ * is done, the first subscriber knows by a slice below 0. True: no time to sleep yet. */
+static bool spin_a_piece(struct waiting *w, int64_t now, int64_t deadline, int64_t spin_ns) {
+    int64_t spun = w->count ? -w->subs[0]->slice_ns : 0, left = spin_ns - spun, piece = w->count && left > PIECE ? PIECE : left;
+    if (left > 0 && spin(w, now, now + piece < deadline ? now + piece : deadline, spun == 0)) return true;
+    if (w->count) w->subs[0]->slice_ns = left > piece ? -(spun + piece) : 0;
+    return left > piece;
 }
 
 int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell *bell, uint32_t seen_rings,
@@ -182,13 +196,12 @@ int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell 
         .subs = subs, .count = count, .bell = bell ? (_Atomic uint32_t *)&bell->rings : NULL, .seen_rings = seen_rings};
     int code = check(&w, false);
     if (code) return code;
-    /* A wait that goes on has spun already. */
-    bool first = count == 0 || subs[0]->slice_ns == 0;
+    /* A wait that sleeps has spun already. */
+    bool spins = count == 0 || subs[0]->slice_ns <= 0;
     int64_t now = slr_clock_monotonic_ns();
     if (now >= deadline_ns) return SLIPRING_TIMEOUT; /* whatever keeps arriving that is not for us */
     if (spin_ns > LONGEST_SPIN) spin_ns = LONGEST_SPIN;
-    int64_t spin_until = now + spin_ns < deadline_ns ? now + spin_ns : deadline_ns;
-    if (first && spin_ns > 0 && spin(&w, now, spin_until)) return check(&w, false);
+    if (spins && spin_a_piece(&w, now, deadline_ns, spin_ns)) return check(&w, false);
     if (slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
     int64_t slice = next_slice(&w);
     int slept = sleep_slice(&w, slice, deadline_ns);

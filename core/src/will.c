@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "will.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 _Thread_local struct robust_list_head *slr_will_head SLR_WILL_PLACE;
-/* For a thread of which the kernel knows no list (musl, until the thread locks a robust mutex). If the kernel will not
- * have ours, it stays without effect: sleepers find what we leave when their slices end. */
+/* For a thread of which the kernel knows no list (musl, until the thread locks a robust mutex). If we may not ask, there may
+ * be another's, which is not to be replaced; then, or if the kernel will not have ours, it stays without effect: sleepers
+ * find what we leave when their slices end. */
 static _Thread_local struct robust_list_head own;
 
 struct robust_list_head *slr_will_find(void) {
     struct robust_list_head *head = NULL;
     size_t size = 0;
-    if (syscall(SYS_get_robust_list, 0, &head, &size) != 0 || !head || size != sizeof *head) {
+    bool asked = syscall(SYS_get_robust_list, 0, &head, &size) == 0;
+    if (!asked || !head || size != sizeof *head) {
         own = (struct robust_list_head){.list = {&own.list}};
-        syscall(SYS_set_robust_list, &own, sizeof own);
+        if (asked && !head) syscall(SYS_set_robust_list, &own, sizeof own);
         head = &own;
     }
     return slr_will_head = head;

@@ -236,3 +236,40 @@ def test_a_fork_while_another_thread_waits_harms_neither(processes):
     )
     child.expect([b"x"])
     child.join()
+
+
+def test_a_fork_while_another_thread_copies_leaves_the_child_an_error_and_no_wait(processes):
+    child = processes.start(
+        """
+    import os, threading
+    pub = bus.publisher("t", capacity="64MiB")
+    sub = bus.subscriber("t", start="oldest")
+    body, over = bytes(16 << 20), threading.Event()
+
+    def copy():
+        while not over.is_set():
+            pub.send(body)
+            sub.recv_batch(10)
+
+    threads = [threading.Thread(target=copy) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(40):
+        pid = os.fork()
+        if pid == 0:
+            refused = 0
+            for use in (lambda: pub.send(b"x"), lambda: sub.recv(0)):
+                try:
+                    use()
+                except slipring.ForkedHandle:
+                    refused += 1
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
+    over.set()
+    for thread in threads:
+        thread.join()
+    say("done")
+    """
+    )
+    child.expect("done")
+    child.join()

@@ -2,16 +2,20 @@
  *
  * A publisher dies after its message became readable and before it has woken anybody; so does one that puts an element,
  * announces a frame or removes a topic. Sleeps are endless here, and nobody publishes again: a reader that is not woken is
- * a test that does not end. With "heir", the reader that the kernel woke dies as well, before it has woken the other.
+ * a test that does not end. With "heir", the reader that the kernel woke dies as well, before it has woken the other. With
+ * "looker", the first of them may not write the reader table, and so could wake nobody.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "endless_sleeps.h"
 #include "frame_topic.h"
 #include "points.h"
+
+#define NOBODY 65534
 
 struct act {
     const char *name;
@@ -23,7 +27,7 @@ struct act {
 struct reader {
     const struct act *act;
     atomic_int ready;
-    bool dies;
+    bool dies, only_looks;
 };
 
 /* Readers ----------------------------------------------------------------------------------------------------- */
@@ -36,8 +40,19 @@ static void fall_asleep(void) {
     atomic_store(&self->ready, 1);
 }
 
+static void lose_permission(void) {
+    char path[80];
+    CHECK(chmod(bus, 0755) == 0);
+    snprintf(path, sizeof path, "%s/t.ring", bus);
+    CHECK(chmod(path, 0644) == 0);
+    snprintf(path, sizeof path, "%s/t.readers", bus);
+    CHECK(chmod(path, 0444) == 0);
+    if (geteuid() == 0) CHECK(setresuid(NOBODY, NOBODY, NOBODY) == 0);
+}
+
 static void read_message(void) {
     static struct message m;
+    if (self->only_looks) lose_permission();
     char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
     slipring_subscriber *sub = subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW));
     fall_asleep();
@@ -163,7 +178,13 @@ static bool is_asleep(pid_t pid) {
     return name_end && name_end[2] == 'S';
 }
 
-static void dies_at(const struct act *what, const char *point, bool heir_dies) {
+static void restore_permission(void) {
+    char path[80];
+    snprintf(path, sizeof path, "%s/t.readers", bus);
+    CHECK(chmod(path, 0600) == 0);
+}
+
+static void dies_at(const struct act *what, const char *point, bool heir_dies, bool looker) {
     struct reader *readers = shared_memory(2 * sizeof *readers);
     pid_t pid[2];
     if (what->prepare)
@@ -173,8 +194,10 @@ static void dies_at(const struct act *what, const char *point, bool heir_dies) {
     for (int i = 0; i < what->readers; i++) { /* the kernel wakes them in the order in which they came */
         readers[i].act = what;
         readers[i].dies = heir_dies && i == 0;
+        readers[i].only_looks = looker && i == 0;
         pid[i] = child_start(act, &readers[i]);
         while (!atomic_load(&readers[i].ready) || !is_asleep(pid[i])) pause_us(50);
+        if (readers[i].only_looks) restore_permission();
     }
     if (!child_killed(child_start(die, &(struct death){what, point}))) FAIL("%s: it did not come to %s", what->name, point);
     if (heir_dies) CHECK(child_killed(pid[0]));
@@ -186,10 +209,10 @@ static void dies_at(const struct act *what, const char *point, bool heir_dies) {
 }
 
 static void run(void) {
+    bool heir = harness_argument("heir"), looker = harness_argument("looker");
     for (size_t a = 0; a < sizeof acts / sizeof acts[0]; a++)
         for (int p = 0; p < 3 && acts[a].points[p]; p++)
-            if (!harness_argument("heir")) dies_at(&acts[a], acts[a].points[p], false);
-            else if (acts[a].readers > 1) dies_at(&acts[a], acts[a].points[p], true);
+            if (looker ? acts[a].read == read_message : acts[a].readers > heir) dies_at(&acts[a], acts[a].points[p], heir, looker);
 }
 
 int main(int argc, char **argv) { return harness_main(argc, argv, run); }

@@ -17,11 +17,17 @@ PyObject *set_error_factory(PyObject *module, PyObject *factory) {
     Py_RETURN_NONE;
 }
 
+static PyObject *closed_class; /* once it was raised */
+
 static PyObject *raise_from(int code, const char *message, const char *argument, int system_errno, const char *found,
                             const char *asked) {
     PyObject *error = PyObject_CallFunction(error_factory, "ississ", code, message, argument, system_errno, found, asked);
     if (!error) return NULL;
     PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    if (code == SLIPRING_CLOSED && !closed_class) {
+        closed_class = (PyObject *)Py_TYPE(error);
+        Py_INCREF(closed_class);
+    }
     Py_DECREF(error);
     return NULL;
 }
@@ -36,6 +42,8 @@ PyObject *raise_closed(const char *what) {
     PyOS_snprintf(message, sizeof message, "this %s is closed", what);
     return raise_from(SLIPRING_CLOSED, message, "", 0, "", "");
 }
+
+bool closed_is_raised(void) { return closed_class && PyErr_ExceptionMatches(closed_class); }
 
 PyObject *raise_bad_argument(const char *argument, const char *message) {
     return raise_from(SLIPRING_BAD_ARGUMENT, message, argument, 0, "", "");

@@ -7,6 +7,7 @@
 #define KEEP_EXPECTING (INT64_C(1) << 24)
 #define FEW 16 /* taken one by one before looking whether the usual way goes on */
 #define ENOUGH_BYTES (INT64_C(1) << 29)
+#define MOST_ROWS (INT32_MAX / 256) /* the names of so many, each as long as can be, end below 2 GiB: Arrow's offsets */
 #define ASKED                                                                                            \
     (COLUMN_BIT(TOPIC) | COLUMN_BIT(OFFSET) | COLUMN_BIT(TIMESTAMP) | COLUMN_BIT(SENDER) | COLUMN_BIT(TYPE) | \
      COLUMN_BIT(VALUE))
@@ -54,6 +55,7 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
         return raise_bad_argument("n", "n must be between 0 and 1073741823");
     }
     if (!subscriber_enter(self)) return NULL;
+    if (limit > MOST_ROWS) limit = MOST_ROWS;
     bool started = batch_start(&b, ASKED, limit, self->batch_bytes);
     int code = SLIPRING_OK, again = 1;
     while (started && limit) {

@@ -123,8 +123,8 @@ static int try_take(FrameReader *self, slipring_frame *out) {
 
 /* The use of the subscriber passes to the region. */
 static PyObject *build(FrameReader *self, const slipring_frame *f) {
+    self->frames++; /* first: another thread may close us while these are made */
     PyObject *meta = PyBytes_FromStringAndSize(f->meta, f->meta_size), *stream = stream_build(f->stream);
-    self->frames++;
     handle_unlock(&self->subscriber->handle);
     PyObject *region =
         region_new((PyObject *)self, (void *)(uintptr_t)f->data, (Py_ssize_t)f->size, false, frame_done, f->token);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "native.h"
 
+#include <unistd.h>
+
 #ifdef Py_GIL_DISABLED
 bool handle_init(struct handle *h) {
     (void)h;
@@ -8,6 +10,7 @@ bool handle_init(struct handle *h) {
 }
 void handle_clear(struct handle *h) { (void)h; }
 void handle_lock(struct handle *h) { PyMutex_Lock(&h->mutex); }
+void handle_relock(struct handle *h) { (void)h; }
 void handle_unlock(struct handle *h) { PyMutex_Unlock(&h->mutex); }
 PyThreadState *handle_release_gil(struct handle *h) {
     (void)h;
@@ -29,8 +32,16 @@ void handle_clear(struct handle *h) {
     h->busy_lock = NULL;
 }
 
+/* A thread of our parent's does, and is not here. The handle is of no use to us, but who asks is to be told so. */
+static void forget_busy(struct handle *h) {
+    PyThread_type_lock fresh = PyThread_allocate_lock(); /* the other one stays locked for ever */
+    if (fresh) h->busy_lock = fresh;
+    h->busy = false;
+}
+
 /* Another thread copies something large. */
 static SELDOM void wait_while_busy(struct handle *h) {
+    if (h->busy_in != getpid()) forget_busy(h);
     while (h->busy) {
         Py_BEGIN_ALLOW_THREADS
         PyThread_acquire_lock(h->busy_lock, WAIT_LOCK);
@@ -43,11 +54,14 @@ void handle_lock(struct handle *h) {
     if (h->busy) wait_while_busy(h);
 }
 
+void handle_relock(struct handle *h) { handle_lock(h); }
 void handle_unlock(struct handle *h) { (void)h; }
 
 PyThreadState *handle_release_gil(struct handle *h) {
+    handle_relock(h);
     PyThread_acquire_lock(h->busy_lock, WAIT_LOCK);
     h->busy = true;
+    h->busy_in = getpid();
     return PyEval_SaveThread();
 }
 

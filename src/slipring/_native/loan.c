@@ -71,12 +71,13 @@ static PyObject *loan_enter(PyObject *object, PyObject *ignored) {
         return NULL;
     }
     if (!publisher_enter(loan->publisher)) return NULL;
+    loan->used = true; /* before we may wait, and another thread come */
     if (publisher_claim(loan->publisher, loan->size, loan->type_text, loan->timeout, &loan->claim)) {
+        loan->used = false;
         publisher_leave(loan->publisher);
         return NULL;
     }
     handle_unlock(&loan->publisher->handle);
-    loan->used = true;
     loan->region = region_new((PyObject *)loan->publisher, loan->claim.body, (Py_ssize_t)loan->size, true, end_claim,
                               loan->claim.seq);
     if (!loan->region) {

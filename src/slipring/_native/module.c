@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "native.h"
+#include "pool.h"
 
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec) {
     PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(spec);
@@ -38,7 +39,7 @@ static int execute(PyObject *module) {
     bool ready = bytes_ready() && message_type_ready(module) && publisher_type_ready(module) && subscriber_type_ready(module) &&
                  region_type_ready(module) && view_type_ready(module) && loan_type_ready(module) &&
                  bell_type_ready(module) && looker_type_ready(module) && range_type_ready(module) && cells_types_ready(module) &&
-                 frame_writer_type_ready(module) && frame_reader_type_ready(module) && add_codes(module);
+                 pool_ready() && frame_writer_type_ready(module) && frame_reader_type_ready(module) && add_codes(module);
     return ready ? 0 : -1;
 }
 

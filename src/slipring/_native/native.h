@@ -12,6 +12,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include <sys/types.h>
 
 #include "slipring.h"
 
@@ -27,6 +28,7 @@ struct handle {
     PyMutex mutex;
 #else
     bool busy;
+    pid_t busy_in; /* the process it is busy in: a forked child inherits the mark without the thread */
     PyThread_type_lock busy_lock;
 #endif
 };
@@ -34,6 +36,9 @@ struct handle {
 bool handle_init(struct handle *h);
 void handle_clear(struct handle *h);
 void handle_lock(struct handle *h);
+/* Within a locked handle, after anything that may have run Python code (signal handlers, finalizers, a buffer's or a
+ * number's own): with the GIL, another thread may have got in meanwhile. */
+void handle_relock(struct handle *h);
 void handle_unlock(struct handle *h);
 /* Within a locked handle: others stay out although the GIL is released. */
 PyThreadState *handle_release_gil(struct handle *h);
@@ -44,6 +49,7 @@ void handle_retake_gil(struct handle *h, PyThreadState *state);
 #define SELDOM __attribute__((cold, noinline)) /* stays out of the hot paths, which are flattened */
 SELDOM PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
 SELDOM PyObject *raise_closed(const char *what);
+bool closed_is_raised(void);
 SELDOM PyObject *raise_bad_argument(const char *argument, const char *message);
 PyObject *set_error_factory(PyObject *module, PyObject *factory);
 

@@ -30,6 +30,11 @@ static unsigned class_of(size_t size) {
     return class;
 }
 
+static void before_fork(void) { pthread_mutex_lock(&mutex); }
+static void after_fork(void) { pthread_mutex_unlock(&mutex); }
+
+bool pool_ready(void) { return pthread_atfork(before_fork, after_fork, after_fork) == 0; }
+
 void *pool_take(size_t size) {
     unsigned class = class_of(size);
     struct header *block = NULL;

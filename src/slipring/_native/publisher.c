@@ -84,16 +84,17 @@ int publisher_wait(Publisher *self, struct timeout *timeout) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_publisher_wait_space(self->pub, deadline);
     Py_END_ALLOW_THREADS
+    /* Signals may also arrive while we are awake. */
+    bool in_vain = code && code != SLIPRING_INTERRUPTED, raised = !in_vain && PyErr_CheckSignals();
     handle_lock(&self->handle);
+    if (raised) return -1;
     if (self->handle.closing) {
         raise_closed("publisher");
         return -1;
     }
-    if (code == SLIPRING_INTERRUPTED) return PyErr_CheckSignals() ? -1 : 1;
     if (code == SLIPRING_TIMEOUT) return 0;
-    if (code) raise_code(code);
-    /* Signals may also arrive while we are awake. */
-    return code || PyErr_CheckSignals() ? -1 : 1;
+    if (in_vain) raise_code(code);
+    return in_vain ? -1 : 1;
 }
 
 bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out) {
@@ -133,6 +134,7 @@ static PyObject *sequence(uint64_t seq) {
 /* The publisher is entered and the body taken; the sequence, or NULL with an exception. */
 static PyObject *send_until(Publisher *self, const struct sending *m, struct timeout *timeout) {
     uint64_t seq;
+    handle_relock(&self->handle); /* body and timeout are objects of any kind */
     for (;;) {
         int code = try_send(self, m, &seq);
         if (code == SLIPRING_OK) return sequence(seq);
@@ -208,6 +210,7 @@ int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject 
     struct timeout timeout;
     int code = SLIPRING_OK, again = 1;
     if (!text_get(type_text, "type", &type, &type_size) || !publisher_timeout(self, timeout_value, &timeout)) return -1;
+    handle_relock(&self->handle);
     while (again > 0) {
         code = slipring_publisher_claim(self->pub, size, type, (size_t)type_size, SLIPRING_NOW, out);
         if (code != SLIPRING_FULL || timeout.never_waits) break;

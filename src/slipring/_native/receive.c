@@ -17,6 +17,20 @@ static void copy_body(Subscriber *self, void *to, const slipring_message *m) {
         copy_large(self, to, m);
 }
 
+/* With the part of the caller's buffer that it fills. The names are our own meanwhile: making a memoryview may run anybody's
+ * code, and another thread may receive others. */
+static SELDOM PyObject *message_into(Subscriber *self, PyObject *buffer, const slipring_message *m) {
+    PyObject *sender = self->names.sender, *type = self->names.type;
+    Py_INCREF(sender);
+    Py_INCREF(type);
+    PyObject *whole = PyMemoryView_FromObject(buffer), *part = whole ? PySequence_GetSlice(whole, 0, m->size) : NULL;
+    Py_XDECREF(whole);
+    PyObject *message = part ? message_new(part, sender, type, self->topic, m->seq, m->time_ns) : NULL;
+    Py_DECREF(sender);
+    Py_DECREF(type);
+    return message;
+}
+
 /* OK with *out, a code, or 1 with an exception. into: a buffer instead of new bytes. */
 static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, PyObject **out) {
     if (!self->sub) return SLIPRING_EMPTY;
@@ -46,17 +60,12 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
         if (!known) meta_copy(&self->names.next, &m);
         code = slipring_subscriber_accept(self->sub);
         if (code == SLIPRING_OK) {
-            if (into) {
-                PyObject *whole = PyMemoryView_FromObject(into_object);
-                body = whole ? PySequence_GetSlice(whole, 0, m.size) : NULL;
-                Py_XDECREF(whole);
-                if (!body) return 1;
-            }
             if (!known && !names_become(&self->names, &self->names.next)) {
-                Py_DECREF(body);
+                Py_XDECREF(body);
                 return 1;
             }
-            *out = message_new(body, self->names.sender, self->names.type, self->topic, m.seq, m.time_ns);
+            *out = into ? message_into(self, into_object, &m)
+                        : message_new(body, self->names.sender, self->names.type, self->topic, m.seq, m.time_ns);
             return *out ? SLIPRING_OK : 1;
         }
         Py_XDECREF(body);
@@ -179,7 +188,7 @@ PyObject *subscriber_next(PyObject *object) {
         struct timeout forever = {.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
         message = recv_until(self, &forever, NULL, NULL, true);
     }
-    if (!message && self->handle.closing) PyErr_Clear(); /* closing ends the iteration */
+    if (!message && self->handle.closing && closed_is_raised()) PyErr_Clear(); /* closing ends the iteration */
     return message;
 }
 

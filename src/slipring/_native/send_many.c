@@ -103,6 +103,7 @@ static int wait_for_space(Publisher *self, struct bodies *b, struct timeout *tim
 
 static bool send_all(Publisher *self, struct bodies *b, const char *type, Py_ssize_t type_size, struct timeout *timeout,
                      uint64_t *last) {
+    handle_relock(&self->handle); /* bodies are objects of any kind */
     int code = slipring_publisher_check(self->pub, b->largest, type, (size_t)type_size);
     for (size_t done = 0, sent = 0; !code && done < b->count; done += sent) {
         size_t size = b->count - done < AT_ONCE ? b->count - done : AT_ONCE;

@@ -214,17 +214,16 @@ int subscriber_wait(Subscriber *self, struct timeout *timeout) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_wait(&self->sub, 1, NULL, 0, deadline, spin_ns);
     Py_END_ALLOW_THREADS
+    bool in_vain = code && code != SLIPRING_INTERRUPTED, raised = !in_vain && PyErr_CheckSignals();
     handle_lock(&self->handle);
+    if (raised) return -1;
     if (self->handle.closing) {
         raise_closed("subscriber");
         return -1;
     }
     if (code == SLIPRING_TIMEOUT) return 0;
-    if (code && code != SLIPRING_INTERRUPTED) {
-        raise_code(code);
-        return -1;
-    }
-    return PyErr_CheckSignals() ? -1 : 1;
+    if (in_vain) raise_code(code);
+    return in_vain ? -1 : 1;
 }
 
 /* Whether recv(0) would return something; attaches if the topic has appeared. */
@@ -274,7 +273,12 @@ static PyObject *subscriber_counts(PyObject *object, PyObject *ignored) {
     Subscriber *self = (Subscriber *)object;
     slipring_counts c = self->last_counts;
     (void)ignored;
-    if (self->sub) slipring_subscriber_counts(self->sub, &c);
+    if (self->sub) {
+        self->handle.users++; /* also of one that is being closed */
+        handle_lock(&self->handle);
+        slipring_subscriber_counts(self->sub, &c);
+        subscriber_leave(self);
+    }
     return Py_BuildValue("KKKKKiN", (unsigned long long)c.received, (unsigned long long)c.lost,
                          (unsigned long long)c.filtered, (unsigned long long)c.position, (unsigned long long)c.tail, c.entry,
                          PyBool_FromLong(c.reliable));

@@ -55,21 +55,27 @@ static void release_hold(PyObject *owner, uint64_t seq) {
 /* The hold's use of the handle passes to the region. */
 static PyObject *held_message(Subscriber *self, const slipring_message *m) {
     PyObject *message = NULL;
-    bool known = names_are(&self->names, m);
-    if (!known) meta_copy(&self->names.next, m); /* held: nobody overwrites it */
-    PyObject *region = region_new((PyObject *)self, (void *)(uintptr_t)m->body, m->size, false, release_hold, m->seq);
+    bool named = names_are(&self->names, m);
+    if (!named) {
+        meta_copy(&self->names.next, m); /* held: nobody overwrites it */
+        named = names_become(&self->names, &self->names.next);
+    }
+    PyObject *region = named ? region_new((PyObject *)self, (void *)(uintptr_t)m->body, m->size, false, release_hold, m->seq) : NULL;
     if (!region) {
         slipring_subscriber_release(self->sub, m->seq);
         subscriber_leave(self);
         return NULL;
     }
+    /* Our own: another thread may receive others while the memoryview is made. */
+    PyObject *sender = self->names.sender, *type = self->names.type;
+    Py_INCREF(sender);
+    Py_INCREF(type);
     handle_unlock(&self->handle);
     PyObject *body = region_memoryview(region);
     Py_DECREF(region);
-    if (body && (known || names_become(&self->names, &self->names.next)))
-        message = message_new(body, self->names.sender, self->names.type, self->topic, m->seq, m->time_ns);
-    else
-        Py_XDECREF(body);
+    if (body) message = message_new(body, sender, type, self->topic, m->seq, m->time_ns);
+    Py_DECREF(sender);
+    Py_DECREF(type);
     return message;
 }
 
