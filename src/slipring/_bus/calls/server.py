@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from slipring.errors import BadArgument, Closed, SlipringError, TopicExists
+from slipring.errors import BadArgument, Closed, ForkedHandle, SlipringError, TopicExists
 
 from .. import settings
 from ..closing import Closing
@@ -59,6 +60,7 @@ class Server(Closing):
             "writers": "many", "max_writers": settings.positive("max_clients", max_clients),
             "max_readers": 16, "max_cursors": 1, **({} if mode is None else {"mode": mode}),
         }  # fmt: skip
+        self._process = os.getpid()
         self._seat = Seat(bus, ground, service, mode)
         try:
             leftovers.remove_all(bus, service)
@@ -98,6 +100,7 @@ class Server(Closing):
     def method(self, function: Any = None, *, name: str | None = None) -> Any:
         """Offer a function, under its own name or another: a call or a decorator. It may be plain or async,
         and a generator of either kind answers in parts."""
+        self._refuse_inherited()
         if function is None:
             return lambda decorated: self.method(decorated, name=name)
         if not callable(function):
@@ -114,8 +117,17 @@ class Server(Closing):
 
     # Life
 
+    def _inherited(self) -> bool:
+        """A forked child has its parent's server, without the threads that answer."""
+        return self._process != os.getpid()
+
+    def _refuse_inherited(self) -> None:
+        if self._inherited():
+            raise ForkedHandle("this server was started before fork(): open a new one in the child")
+
     def start(self) -> Self:
         """Answer calls in threads of its own."""
+        self._refuse_inherited()
         with self._lock:
             if self.closed:
                 raise self._error or Closed("this server is closed")
@@ -157,7 +169,10 @@ class Server(Closing):
 
     def close(self, grace: float = 0.0) -> None:
         """Stop. Methods that run have `grace` seconds to end; whoever still waits then gets PeerGone."""
-        seconds = settings.timeout_s(grace) or 0.0
+        seconds = settings.timeout_s(grace, "grace")
+        if self._inherited():
+            self._ended.set()  # for us; the service is our parent's
+            return
         with self._lock:
             first, self._closing = not self._closing, True
             self._ended.set()
@@ -166,7 +181,7 @@ class Server(Closing):
             return
         try:
             with self._ground.last_words():
-                self._work.crew.stop(seconds)
+                self._work.crew.stop(threading.TIMEOUT_MAX if seconds is None else seconds)
                 self._leave()
         finally:
             self._left.set()
