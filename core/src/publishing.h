@@ -92,8 +92,9 @@ static inline void slr_publish_finish(slipring_publisher *pub, uint64_t seq, uin
 /* Now and then; the time is at hand anyway. */
 static inline int slr_publisher_check_file(slipring_publisher *pub, int64_t now) {
     if (now < pub->next_file_check_ns && pub->next_file_check_ns - now <= SLR_FILE_CHECK_NS) return SLIPRING_OK;
-    pub->next_file_check_ns = now + SLR_FILE_CHECK_NS;
-    return slr_segment_check_file(pub->s);
+    int code = slr_segment_check_file(pub->s);
+    if (!code) pub->next_file_check_ns = now + SLR_FILE_CHECK_NS; /* else the next one asks, and is refused, too */
+    return code;
 }
 
 #endif

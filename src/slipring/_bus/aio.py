@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _IDLE_S = 0.05  # a waiter thread for which nobody waits ends after this long
+_MOMENT_S = 0.001
 _waiters: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiter] = WeakKeyDictionary()
 
 
@@ -60,15 +61,28 @@ class _Waiter:
         with self._lock:
             return self._futures.pop(subscriber, [])
 
-    def _resolve(self, subscriber: Subscriber) -> None:
+    def _resolve(self, subscriber: Subscriber, error: SlipringError | None = None) -> None:
         futures = self._take(subscriber)
 
         def wake() -> None:
             for future in futures:
-                if not future.done():
+                if future.done():
+                    continue
+                if error is None:
                     future.set_result(None)
+                else:
+                    future.set_exception(error)
 
         self._loop.call_soon_threadsafe(wake)
+
+    def _resolve_failed(self, subscribers: tuple[Subscriber, ...]) -> None:
+        """One of them ended the sleep of all with an error that trying again may not show, such as a deleted file: each
+        by itself, for a moment, tells whose it was."""
+        for subscriber in subscribers:
+            try:
+                _native.wait((subscriber,), None, 0, _MOMENT_S, 0.0)
+            except SlipringError as error:
+                self._resolve(subscriber, error)
 
     def _resolve_ready(self, subscribers: tuple[Subscriber, ...]) -> None:
         for subscriber in subscribers:
@@ -91,7 +105,8 @@ class _Waiter:
                 try:
                     rung = _native.wait(subscribers, self._bell, rings, None if subscribers else _IDLE_S, 0.0)
                 except SlipringError:
-                    rung = True  # found again, and told, by _resolve_ready
+                    rung = True
+                    self._resolve_failed(subscribers)
                 with self._lock:
                     if not rung and not self._futures:
                         self._thread = None

@@ -25,6 +25,10 @@ def _waits_of(kinds: set[Waits]) -> Waits:
 
 def wait(subscribers: Iterable[Item], timeout: float | None = None) -> list[Item]:
     """Those of the subscribers that have a message, waiting for the first; empty on expiry."""
+    if hasattr(subscribers, "_waited"):  # it is iterable, and would be read to its end
+        raise TypeError(
+            f"subscribers must be a list of them, not one {type(subscribers).__name__}: wait([…])"
+        )
     waited = list(subscribers)
     if not waited:
         raise BadArgument("there is no subscriber to wait for", argument="subscribers")
