@@ -52,3 +52,28 @@ def from_text(text: str, item_size: int, what: str) -> Any:
     if chosen.hasobject or chosen.itemsize != item_size:
         raise Corrupt(f"dtype {text!r} in shared memory has other elements than it says", argument="dtype")
     return chosen
+
+
+def _cut(module: ModuleType, given: Any, wanted: Any) -> bool:
+    """Whether some of the values would come out as others: wrapped, cut off, or half of them dropped."""
+    kinds = given.dtype.kind + wanted.kind
+    if given.dtype == wanted or not given.size:
+        return False
+    if kinds[0] in "iub" and kinds[1] in "iub":
+        lowest, highest = (0, 1) if kinds[1] == "b" else (module.iinfo(wanted).min, module.iinfo(wanted).max)
+        return not lowest <= int(given.min()) <= int(given.max()) <= highest
+    if kinds[0] in "fc" and kinds[1] in "fc":
+        with module.errstate(over="ignore", invalid="ignore"):
+            stored = given.astype(wanted) if kinds != "cf" else given.real
+        return kinds == "cf" or bool((module.isfinite(given) & ~module.isfinite(stored)).any())
+    if kinds in ("SS", "UU"):
+        room = wanted.itemsize // (1 if kinds == "SS" else 4)
+        return bool(module.char.str_len(given).max() > room)
+    return kinds[0] in "fc" and kinds[1] in "iub"
+
+
+def refuse_cuts(module: ModuleType, given: Any, wanted: Any, argument: str) -> None:
+    """BadArgument if an array has values that elements of `wanted` cannot hold; numpy would store others."""
+    if _cut(module, given, wanted):
+        text = f"{argument} has dtype {given.dtype} and values that do not fit {wanted}: convert it first"
+        raise BadArgument(text, argument=argument)

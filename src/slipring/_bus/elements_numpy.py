@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer as Region  # the memory of cells
 
 
+LARGEST = 1 << 32  # bytes of an element; the core's limit, which is asked for a number of 64 bits
+
+
 def import_numpy() -> Any:
     return dtypes.numpy("a cell's dtype", ", or give size= for plain bytes")
 
@@ -32,6 +35,11 @@ class NumpyElements:
         self.size = base.itemsize * math.prod(self.shape)
         if base.hasobject:
             raise BadArgument(f"dtype={dtype} holds Python objects: cells hold plain data", argument="dtype")
+        if self.size > LARGEST:
+            raise BadArgument(
+                f"dtype={dtype}, shape={self.shape}: an element of {self.size} bytes is too large: at most {LARGEST}",
+                argument="shape",
+            )
         if self.size == 0:
             raise BadArgument(f"dtype={dtype}, shape={self.shape}: an element has no bytes", argument="dtype")
         try:
@@ -91,6 +99,8 @@ class NumpyMemory:
                 raise BadArgument(
                     f"the value has dtype {given.dtype}, elements {wanted.dtype}", argument="value"
                 )
+            if kind != "V":
+                dtypes.refuse_cuts(self._numpy, given, wanted.dtype, "value")
         elif isinstance(given, float) and kind in "iub":
             raise BadArgument(f"the value is a float, elements are {wanted.dtype}", argument="value")
         return given

@@ -132,14 +132,16 @@ class FramePublisher(Closing):
 
     def send(self, array: Any, stream: str | None = None, meta: Any = None, **times: int) -> int:
         """Copy an array into a buffer and send it; the frame's id."""
+        numpy = dtypes.numpy(NEEDS)
+        given = numpy.asarray(array)
         filling = self.frame(stream, meta, **times)
         with filling as target:
-            if dtypes.numpy(NEEDS).shape(array) != target.shape:
-                found = dtypes.numpy(NEEDS).shape(array)
+            if given.shape != target.shape:
                 raise BadArgument(
-                    f"array has shape {found}, the stream's frames {target.shape}", argument="array"
+                    f"array has shape {given.shape}, the stream's frames {target.shape}", argument="array"
                 )
-            target[...] = array
+            dtypes.refuse_cuts(numpy, given, target.dtype, "array")
+            target[...] = given
         assert filling.id is not None
         return filling.id
 
