@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "fault.h"
 #include "files.h"
+#include "frames_layout.h"
 #include "geometry.h"
 #include "peers.h"
 #include "points.h"
@@ -72,8 +73,9 @@ static int unlink_frames(int directory, const char *topic) {
 
 static int name_both(int ring_fd, int readers_fd, int directory, const char *topic) {
     /* Of a creator or remover that died half-way: no ring is beside it. */
-    int code = slr_file_unlink(directory, topic, "readers");
-    if (code == SLIPRING_OK || code == SLIPRING_NOT_FOUND) code = unlink_frames(directory, topic);
+    int code = slr_file_clear(directory, topic, "readers", SLR_READERS_MAGIC);
+    if (!code) code = slr_file_clear(directory, topic, "frames-new", SLR_POOL_MAGIC);
+    if (!code) code = slr_file_clear(directory, topic, "frames", SLR_POOL_MAGIC);
     if (code) return code;
     SLR_POINT("create.before_readers");
     code = slr_file_link(readers_fd, directory, topic, "readers");
@@ -211,6 +213,12 @@ int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *h
     if (!code) code = slr_file_find(directory, topic, "readers", &readers);
     if (!code) code = slr_file_find(directory, topic, "frames", &frames);
     if (!code) code = slr_file_find(directory, topic, "frames-new", &unplaced);
+    /* Somebody else's file of such a name is left alone. */
+    if (ring != readers && !(ring ? slr_file_is_ours(directory, topic, "ring", SLR_RING_MAGIC)
+                                  : slr_file_is_ours(directory, topic, "readers", SLR_READERS_MAGIC)))
+        ring = readers = false;
+    frames = frames && slr_file_is_ours(directory, topic, "frames", SLR_POOL_MAGIC);
+    unplaced = unplaced && slr_file_is_ours(directory, topic, "frames-new", SLR_POOL_MAGIC);
     if (!code) *half = ring != readers || (frames && !ring) || unplaced;
     if (!code && repair && unplaced) code = slr_file_unlink(directory, topic, "frames-new");
     if (!code && repair && ring != readers) code = slr_file_unlink(directory, topic, ring ? "ring" : "readers");

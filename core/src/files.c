@@ -168,8 +168,26 @@ int slr_file_open(int directory, const char *name, const char *suffix, int flags
     return fd;
 }
 
+bool slr_file_is_ours(int directory, const char *name, const char *suffix, uint64_t magic) {
+    uint64_t found = 0;
+    int fd = slr_file_open(directory, name, suffix, O_RDONLY);
+    if (fd < 0) return false;
+    bool ours = pread(fd, &found, sizeof found, 0) == (ssize_t)sizeof found && found == magic;
+    close(fd);
+    return ours;
+}
+
 static int not_ours(const char *name, const char *suffix, const char *why) {
     return slr_fault(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' %s", name, suffix, why);
+}
+
+int slr_file_clear(int directory, const char *name, const char *suffix, uint64_t magic) {
+    bool there;
+    int code = slr_file_find(directory, name, suffix, &there);
+    if (code || !there) return code;
+    if (!slr_file_is_ours(directory, name, suffix, magic))
+        return not_ours(name, suffix, "is in the way and no file of a topic: remove it, or use another name");
+    return slr_file_unlink(directory, name, suffix);
 }
 
 int slr_file_open_fault(const char *name, const char *suffix) {

@@ -195,3 +195,17 @@ def test_damaged_topic_does_not_disturb_its_neighbours(bus, whole):
         bus.doctor(repair=True)
         pub.send(b"still well")
         assert sub.recv(timeout=60).body == b"still well"
+
+
+@pytest.mark.foreign_files
+@pytest.mark.parametrize("suffix", ["ring", "readers", "frames", "frames-new"])
+def test_somebody_elses_file_with_a_topics_ending_is_neither_cleared_nor_written_over(bus, suffix):
+    bus.publisher("other").close()
+    notes = Path(bus.path, f"notes.{suffix}")
+    notes.write_text("my notes\n")
+    bus.doctor(repair=True)
+    for attach in (bus.publisher, bus.create):
+        with pytest.raises(slipring.SlipringError):
+            attach("notes")
+    assert notes.read_text() == "my notes\n"
+    assert [path.name for path in Path(bus.path).glob("notes.*")] == [notes.name]
