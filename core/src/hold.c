@@ -25,6 +25,8 @@ void slr_hold_publish(slipring_subscriber *sub) {
 }
 
 static int check_can_hold(const slipring_subscriber *sub) {
+    if (!sub->self && !sub->s->readers_writable)
+        return slr_fault(SLIPRING_DENIED, "topic", "holding a message needs write permission on the reader table: use recv()");
     if (!sub->self)
         return slr_fault(SLIPRING_TOO_MANY_READERS, "max_readers",
                          "this subscriber has no entry in the full reader table, so it cannot hold a message: use recv(), "

@@ -65,3 +65,13 @@ def test_a_call_may_wait_for_its_server(cli, bus):
         server.method(lambda a, b: a + b, name="add")
         server.start()
         assert calling.communicate(timeout=WATCHDOG_S)[0] == b"3\n"
+
+
+def test_what_serve_echo_proposes_can_be_typed(cli, bus):
+    process = cli.start("serve-echo", "svc")
+    proposed = process.stderr.readline().decode().split("try: slipring ")[1].split()
+    assert cli.run(*proposed[proposed.index("call") :]).stdout.strip() == b"3"
+    assert proposed[:2] == ["--bus", bus.name]
+    assert str(bus.root) in proposed
+    process.send_signal(signal.SIGINT)
+    process.wait(WATCHDOG_S)

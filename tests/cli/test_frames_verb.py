@@ -2,8 +2,10 @@
 """slipring frames: what streams there are, and a frame as a file."""
 
 import io
+import json
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,3 +110,14 @@ def test_errors_name_their_fix(cli, bus, tmp_path):
     publish(bus, np.zeros((2, 2), "u1"))
     assert ".png" in cli.run("frames", "cam", "--save", "x.gif", code=2).stderr
     assert "cannot write" in cli.run("frames", "cam", "--save", str(tmp_path / "no/x.png"), code=2).stderr
+
+
+def test_a_damaged_topic_is_named_and_hides_no_other(cli, bus):
+    pub = publish(bus, np.zeros((2, 3), "u1"), buffers=3)
+    Path(bus.path, "bad.ring").write_bytes(b"damaged")
+    Path(bus.path, "bad.readers").write_bytes(b"damaged")
+    outcome = cli.run("frames", "--format", "json", code=1)
+    assert [stream["topic"] for stream in json.loads(outcome.stdout)] == ["cam"]
+    assert "'bad'" in outcome.stderr
+    pub.close()
+    bus.remove("bad")

@@ -119,20 +119,20 @@ def start_place(start: str | SupportsIndex) -> tuple[int, int]:
     return START_SEQ, number
 
 
-def timeout_s(timeout: float | None) -> float | None:
+def timeout_s(timeout: float | None, argument: str = "timeout") -> float | None:
     """Checked; None and anything beyond years mean for ever."""
     if timeout is None:
         return None
     if isinstance(timeout, (str, bytes)) or (
         not hasattr(timeout, "__float__") and not hasattr(timeout, "__index__")
     ):
-        raise TypeError(f"timeout must be None or a number of seconds, not {type(timeout).__name__}")
+        raise TypeError(f"{argument} must be None or a number of seconds, not {type(timeout).__name__}")
     try:
         seconds = float(timeout)
-    except OverflowError:
-        seconds = math.copysign(math.inf, timeout)
+    except OverflowError:  # an integer of hundreds of digits
+        seconds = math.inf if timeout > 0 else -math.inf
     if not seconds >= 0:
-        raise BadArgument(f"timeout={timeout} must be None or at least 0 seconds", argument="timeout")
+        raise BadArgument(f"{argument}={seconds} must be None or at least 0 seconds", argument=argument)
     return None if seconds > 9e8 else seconds
 
 

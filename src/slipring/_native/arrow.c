@@ -49,7 +49,7 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
     Py_ssize_t limit = 65536;
     if (!arguments_parse("recv_batch", names, 2, 0, args, nargs, kwnames, given)) return NULL;
     if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
-    if (given[0]) limit = PyNumber_AsSsize_t(given[0], PyExc_OverflowError);
+    if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* cut to what it holds, and refused below */
     if (limit < 0 || limit > INT32_MAX / 2) {
         if (PyErr_Occurred()) return NULL;
         return raise_bad_argument("n", "n must be between 0 and 1073741823");

@@ -18,6 +18,7 @@
 
 #define LARGE_COPY 32768 /* bytes worth releasing the GIL for */
 #define DEFAULT_SPIN_US 20.0
+#define LONGEST_SPIN_US 1e7
 
 /* Handle ---------------------------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@ static void copy_body(Subscriber *self, void *to, const slipring_message *m) {
 
 /* With the part of the caller's buffer that it fills. The names are our own meanwhile: making a memoryview may run anybody's
  * code, and another thread may receive others. */
-static SELDOM PyObject *message_into(Subscriber *self, PyObject *buffer, const slipring_message *m) {
+static PyObject *message_into(Subscriber *self, PyObject *buffer, const slipring_message *m) {
     PyObject *sender = self->names.sender, *type = self->names.type;
     Py_INCREF(sender);
     Py_INCREF(type);
@@ -148,7 +148,7 @@ PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, Py_ssize
     Py_ssize_t limit = 1024;
     if (!arguments_parse("recv_many", names, 2, 0, args, nargs, kwnames, given)) return NULL;
     if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
-    if (given[0]) limit = PyNumber_AsSsize_t(given[0], PyExc_OverflowError);
+    if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* more than there can be: all there are */
     if (limit < 0) {
         if (PyErr_Occurred()) return NULL;
         return raise_bad_argument("n", "n must be at least 0");

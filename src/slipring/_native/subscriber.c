@@ -256,6 +256,10 @@ static PyObject *subscriber_commit(PyObject *object, PyObject *args) {
     PyObject *seq = Py_None;
     if (!PyArg_ParseTuple(args, "|O:commit", &seq)) return NULL;
     unsigned long long position = seq == Py_None ? 0 : PyLong_AsUnsignedLongLong(seq);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        return raise_bad_argument("seq", "seq must be a sequence: at least 0 and below 2**64");
+    }
     if (PyErr_Occurred() || !subscriber_enter(self)) return NULL;
     slipring_counts counts;
     int code = SLIPRING_OK;
@@ -296,9 +300,28 @@ static PyObject *get_attached(PyObject *object, void *ignored) {
 
 static PyMemberDef subscriber_members[] = {
     {"topic", T_OBJECT_EX, offsetof(Subscriber, topic), READONLY, NULL},
-    {"spin_us", T_DOUBLE, offsetof(Subscriber, spin_us), 0, "how long to spin before sleeping; 0: sleep at once"},
     {NULL, 0, 0, 0, NULL}};
+static PyObject *get_spin_us(PyObject *object, void *ignored) {
+    (void)ignored;
+    return PyFloat_FromDouble(((Subscriber *)object)->spin_us);
+}
+
+static int set_spin_us(PyObject *object, PyObject *value, void *ignored) {
+    (void)ignored;
+    double us = value ? PyFloat_AsDouble(value) : -1;
+    if (us == -1 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
+    PyErr_Clear();
+    if (!(us >= 0)) {
+        raise_bad_argument("spin_us", "spin_us must be a number of microseconds, at least 0");
+        return -1;
+    }
+    ((Subscriber *)object)->spin_us = us < LONGEST_SPIN_US ? us : LONGEST_SPIN_US;
+    return 0;
+}
+
 static PyGetSetDef subscriber_getset[] = {{"closed", get_closed, NULL, NULL, NULL},
+                                          {"spin_us", get_spin_us, set_spin_us,
+                                           "how long to spin before sleeping, 10 s at most; 0: sleep at once", NULL},
                                           {"attached", get_attached, NULL, "whether the topic exists yet", NULL},
                                           {NULL, NULL, NULL, NULL, NULL}};
 

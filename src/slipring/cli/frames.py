@@ -11,6 +11,7 @@ import click
 import slipring
 from slipring.cli import endings, png, tables
 from slipring.cli.options import Target, format_option, seconds
+from slipring.cli.survey import Stats, report, survey
 from slipring.cli.tables import Column
 from slipring.cli.units import number, size
 
@@ -47,18 +48,23 @@ def command(
     with target.open() as bus:
         if save is not None and topic is not None:
             return _save(bus, topic, stream, timeout, save)
-        _list(_streams(bus, [topic] if topic is not None else bus.topics(), topic is None), form)
-    return 0
+        if topic is not None:
+            _list(_streams(bus, topic), form)
+            return 0
+        found = survey(bus)
+    _list([stream for name, stats in found.topics.items() for stream in _streams_of(name, stats)], form)
+    return report(found)
 
 
-def _streams(bus: slipring.Bus, topics: list[str], skip: bool) -> list[dict[str, Any]]:
-    found = []
-    for topic in topics:
-        stats = bus.stats(topic)
-        if stats["content"] != "frames" and not skip:
-            raise click.UsageError(f"topic {topic!r} carries messages, not frames: `slipring info` shows it")
-        found += [{"topic": topic, **stream} for stream in stats.get("streams", ())]
-    return found
+def _streams(bus: slipring.Bus, topic: str) -> list[dict[str, Any]]:
+    stats = bus.stats(topic)
+    if stats["content"] != "frames":
+        raise click.UsageError(f"topic {topic!r} carries messages, not frames: `slipring info` shows it")
+    return _streams_of(topic, stats)
+
+
+def _streams_of(topic: str, stats: Stats) -> list[dict[str, Any]]:
+    return [{"topic": topic, **stream} for stream in stats.get("streams", ())]
 
 
 def _list(streams: list[dict[str, Any]], form: str) -> None:

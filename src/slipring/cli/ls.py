@@ -9,7 +9,7 @@ import click
 
 from slipring.cli import endings, tables
 from slipring.cli.options import Target, format_option
-from slipring.cli.survey import Stats, Survey, living, survey
+from slipring.cli.survey import Stats, Survey, living, report, survey
 from slipring.cli.tables import Column
 from slipring.cli.units import number, size
 
@@ -52,7 +52,7 @@ def command(target: Target, form: str) -> int:
         _put(found)
     if not found.topics and not found.others and not found.problems and tables.on_terminal():
         endings.complain(f"no topics on {place}")
-    return _report(found)
+    return report(found)
 
 
 def _put(found: Survey) -> None:
@@ -62,12 +62,6 @@ def _put(found: Survey) -> None:
         tables.put_line("")
     if found.others:
         tables.put_table(_OTHERS, [_other_row(stats) for stats in found.others.values()])
-
-
-def _report(found: Survey) -> int:
-    for topic, problem in found.problems.items():
-        endings.complain(f"error: topic {topic!r}: {problem} (`slipring doctor` checks every topic)")
-    return 1 if found.problems else 0
 
 
 def _record(topic: str, stats: Stats) -> dict[str, Any]:

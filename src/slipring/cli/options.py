@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ class Target:
 
     def open(self) -> slipring.Bus:
         return slipring.Bus(self.name, root=self.root)
+
+    def command(self) -> str:
+        """How a verb for the same bus begins."""
+        root = [] if self.root is None else ["--root", self.root]
+        return shlex.join(["slipring", "--bus", self.name, *root])
 
 
 def text(value: str) -> str:

@@ -27,7 +27,7 @@ def command(target: Target, service: str, workers: int) -> None:
     with target.open() as bus, bus.server(service, workers=workers) as server:
         _offer(server)
         server.start()
-        complain(f"serving '{service}' until Ctrl-C; try: slipring call {service} add 1 2")
+        complain(f"serving '{service}' until Ctrl-C; try: {target.command()} call {service} add 1 2")
         server.run()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import slipring
+from slipring.cli import endings
 
 Stats = Mapping[str, Any]
 
@@ -37,6 +38,13 @@ def survey(bus: slipring.Bus) -> Survey:
         except slipring.SlipringError as error:
             problems[topic] = f"{type(error).__name__}: {error}"
     return Survey(time.monotonic(), time.time_ns(), topics, problems, others)
+
+
+def report(found: Survey) -> int:
+    """The exit code, after the problems were told on stderr."""
+    for topic, problem in found.problems.items():
+        endings.complain(f"error: topic {topic!r}: {problem} (`slipring doctor` checks every topic)")
+    return 1 if found.problems else 0
 
 
 @dataclass(frozen=True)
