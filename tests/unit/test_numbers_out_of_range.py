@@ -60,3 +60,19 @@ def test_a_subscriber_is_not_a_list_of_them(bus):
         with pytest.raises(TypeError, match="subscribers must be a list"):
             slipring.wait(sub, 0.1)
         assert sub.recv(0).body == b"m"  # it was not read
+
+
+@pytest.mark.parametrize("n", [math.nan, 1.5, "1"])
+def test_how_many_is_a_whole_number(bus, n):
+    with bus.publisher("t") as pub, pytest.raises(TypeError, match="n must be an integer"):
+        pub.wait_for_subscribers(n, 0)
+    with bus.join("t", sender="ann") as member, pytest.raises(slipring.BadArgument):
+        member.recv_many(-1)
+
+
+@pytest.mark.parametrize("service", ["", "a/b", "..", "a b"])
+def test_a_service_that_cannot_be_is_named(bus, service):
+    for opened in (bus.server, bus.client):
+        with pytest.raises(slipring.BadArgument) as refusal:
+            opened(service)
+        assert refusal.value.argument == "service"

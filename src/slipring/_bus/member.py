@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from slipring.errors import Full
 
 from .closing import Closing
-from .settings import timeout_s
+from .settings import natural, timeout_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ class Member(Closing):
 
     def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
         """Up to n messages; waits at most timeout for the first."""
-        taken = [self._from_inbox() for _ in range(min(n, len(self._inbox)))]
+        taken = [self._from_inbox() for _ in range(min(natural("n", n), len(self._inbox)))]
         if len(taken) < n:
             taken += self.subscriber.recv_many(n - len(taken), 0 if taken else timeout)
         return taken

@@ -6,10 +6,8 @@ from __future__ import annotations
 import time
 from typing import Self
 
-from slipring.errors import BadArgument
-
 from .native import _native
-from .settings import timeout_s
+from .settings import natural, timeout_s
 
 _LOOK_EVERY_S = 0.002
 
@@ -21,8 +19,7 @@ class Publisher(_native.Publisher):
 
     def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
         """Wait until at least n subscribers are attached; False on expiry."""
-        if n < 0:
-            raise BadArgument(f"n={n} must be at least 0", argument="n")
+        natural("n", n)
         seconds = timeout_s(timeout)
         deadline = None if seconds is None else time.monotonic() + seconds
         while self._subscribers() < n:

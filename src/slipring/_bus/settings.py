@@ -51,6 +51,17 @@ def positive(argument: str, value: SupportsIndex) -> int:
     return number
 
 
+def natural(argument: str, value: SupportsIndex) -> int:
+    """How many: none, or more."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{argument} must be an integer, not {type(value).__name__}") from None
+    if number < 0:
+        raise BadArgument(f"{argument}={number} must be at least 0", argument=argument)
+    return number
+
+
 def choice(argument: str, value: str, choices: tuple[str, ...]) -> int:
     if value not in choices:
         words = " or ".join(f'"{word}"' for word in choices)

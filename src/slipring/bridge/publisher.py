@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from slipring._bus.closing import Closing
-from slipring._bus.settings import timeout_s
+from slipring._bus.settings import natural, timeout_s
 from slipring.errors import BadArgument, Closed, TooLarge
 
 from . import wire
@@ -202,8 +202,7 @@ class RemotePublisher(Handle, Closing):
 
     def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
         """Wait until at least n subscribers are attached; False on expiry."""
-        if n < 0:
-            raise BadArgument(f"n={n} must be at least 0", argument="n")
+        natural("n", n)
         seconds = timeout_s(timeout)
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         while self._subscribers() < n:

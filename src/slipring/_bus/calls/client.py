@@ -41,6 +41,7 @@ class Client(Closing):
         mode: int | None = None,
     ) -> None:
         self.service = names.check_service(service)
+        bus._check_text("service", service)
         bus._topic(names.calls_topic(service))
         self._timeout = settings.timeout_s(timeout)
         self._codec = codecs.find(codec)

@@ -45,6 +45,7 @@ class Server(Closing):
         mode: int | None = None,
     ) -> None:
         self.service = names.check_service(service)
+        bus._check_text("service", service)
         bus._topic(names.calls_topic(service))
         self._bus = bus
         self._codec = codecs.find(codec)
