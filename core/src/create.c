@@ -203,26 +203,36 @@ int slipring_topic_remove(const char *bus, const char *topic) {
     return code;
 }
 
+/* A topic's files, as far as they are ours: somebody else's of such a name are left alone. */
+struct found {
+    bool ring, readers, frames, unplaced;
+};
+
+static int find_files(int directory, const char *topic, struct found *f) {
+    bool ring, readers;
+    int code = slr_file_find(directory, topic, "ring", &ring);
+    if (!code) code = slr_file_find(directory, topic, "readers", &readers);
+    if (code) return code;
+    f->ring = ring, f->readers = readers;
+    /* Damaged ones, if both are there, are for who opens them. */
+    if (ring && !readers) code = slr_file_is_ours(directory, topic, "ring", SLR_RING_MAGIC, &f->ring);
+    if (readers && !ring) code = slr_file_is_ours(directory, topic, "readers", SLR_READERS_MAGIC, &f->readers);
+    if (!code) code = slr_file_is_ours(directory, topic, "frames", SLR_POOL_MAGIC, &f->frames);
+    if (!code) code = slr_file_is_ours(directory, topic, "frames-new", SLR_POOL_MAGIC, &f->unplaced);
+    return code;
+}
+
 int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *half) {
     int directory;
+    struct found f = {0};
     int code = slipring_check_name("topic", topic);
     if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
     if (code) return code;
-    bool ring, readers, frames, unplaced;
-    code = slr_file_find(directory, topic, "ring", &ring);
-    if (!code) code = slr_file_find(directory, topic, "readers", &readers);
-    if (!code) code = slr_file_find(directory, topic, "frames", &frames);
-    if (!code) code = slr_file_find(directory, topic, "frames-new", &unplaced);
-    /* Somebody else's file of such a name is left alone. */
-    if (ring != readers && !(ring ? slr_file_is_ours(directory, topic, "ring", SLR_RING_MAGIC)
-                                  : slr_file_is_ours(directory, topic, "readers", SLR_READERS_MAGIC)))
-        ring = readers = false;
-    frames = frames && slr_file_is_ours(directory, topic, "frames", SLR_POOL_MAGIC);
-    unplaced = unplaced && slr_file_is_ours(directory, topic, "frames-new", SLR_POOL_MAGIC);
-    if (!code) *half = ring != readers || (frames && !ring) || unplaced;
-    if (!code && repair && unplaced) code = slr_file_unlink(directory, topic, "frames-new");
-    if (!code && repair && ring != readers) code = slr_file_unlink(directory, topic, ring ? "ring" : "readers");
-    if (!code && repair && frames && !(ring && readers)) code = slr_file_unlink(directory, topic, "frames");
+    code = find_files(directory, topic, &f);
+    if (!code) *half = f.ring != f.readers || (f.frames && !f.ring) || f.unplaced;
+    if (!code && repair && f.unplaced) code = slr_file_unlink(directory, topic, "frames-new");
+    if (!code && repair && f.ring != f.readers) code = slr_file_unlink(directory, topic, f.ring ? "ring" : "readers");
+    if (!code && repair && f.frames && !(f.ring && f.readers)) code = slr_file_unlink(directory, topic, "frames");
     slr_turn_end(directory);
     return code;
 }

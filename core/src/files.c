@@ -168,13 +168,19 @@ int slr_file_open(int directory, const char *name, const char *suffix, int flags
     return fd;
 }
 
-bool slr_file_is_ours(int directory, const char *name, const char *suffix, uint64_t magic) {
+int slr_file_is_ours(int directory, const char *name, const char *suffix, uint64_t magic, bool *ours) {
     uint64_t found = 0;
     int fd = slr_file_open(directory, name, suffix, O_RDONLY);
-    if (fd < 0) return false;
-    bool ours = pread(fd, &found, sizeof found, 0) == (ssize_t)sizeof found && found == magic;
+    *ours = false;
+    if (fd < 0 && (errno == ENOENT || errno == EACCES || errno == ELOOP || errno == ENXIO)) return SLIPRING_OK;
+    if (fd < 0) return slr_fault_errno("cannot open '%s.%s'", name, suffix);
+    struct stat status;
+    ssize_t size = fstat(fd, &status);
+    if (size == 0 && S_ISREG(status.st_mode)) size = pread(fd, &found, sizeof found, 0);
+    int code = size < 0 ? slr_fault_errno("cannot read '%s.%s'", name, suffix) : SLIPRING_OK;
+    *ours = size == (ssize_t)sizeof found && found == magic;
     close(fd);
-    return ours;
+    return code;
 }
 
 static int not_ours(const char *name, const char *suffix, const char *why) {
@@ -182,10 +188,11 @@ static int not_ours(const char *name, const char *suffix, const char *why) {
 }
 
 int slr_file_clear(int directory, const char *name, const char *suffix, uint64_t magic) {
-    bool there;
+    bool there, ours = false;
     int code = slr_file_find(directory, name, suffix, &there);
+    if (!code && there) code = slr_file_is_ours(directory, name, suffix, magic, &ours);
     if (code || !there) return code;
-    if (!slr_file_is_ours(directory, name, suffix, magic))
+    if (!ours)
         return not_ours(name, suffix, "is in the way and no file of a topic: remove it, or use another name");
     return slr_file_unlink(directory, name, suffix);
 }

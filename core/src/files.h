@@ -34,8 +34,8 @@ int slr_file_rename(int directory, const char *name, const char *suffix, const c
 int slr_file_find(int directory, const char *name, const char *suffix, bool *there); /* OK, or it cannot be told */
 void slr_file_forget(int directory, const char *name, const char *suffix); /* without a word, after another fault */
 /* OK, NOT_FOUND or another code. */
-/* Whether it begins with this word, as every file does that we made; false, too, if it is not there. */
-bool slr_file_is_ours(int directory, const char *name, const char *suffix, uint64_t magic);
+/* Whether it begins with this word, as every file does that we made; not, if it is not there, or not for us to read. */
+int slr_file_is_ours(int directory, const char *name, const char *suffix, uint64_t magic, bool *ours);
 /* Away with what the dead left, if it is ours; WRONG_LAYOUT if it is somebody else's file. */
 int slr_file_clear(int directory, const char *name, const char *suffix, uint64_t magic);
 int slr_file_unlink(int directory, const char *name, const char *suffix);

@@ -88,7 +88,7 @@ def test_a_value_that_does_not_fit_is_refused_and_nothing_is_put(bus, dtype, sha
         ({"dtype": "no such thing"}, "dtype"),
         ({"dtype": [(f"field{n}", "f8") for n in range(200)]}, "dtype"),
         ({"dtype": "f8", "shape": (3, 0)}, "shape"),
-        ({"dtype": "f8", "shape": (2**40,)}, "size"),
+        ({"dtype": "f8", "shape": (2**40,)}, "shape"),
         ({"dtype": "f8", "size": 8}, "size"),
         ({"shape": 3}, "shape"),
         ({"size": 0}, "size"),
