@@ -12,7 +12,8 @@ from itertools import repeat
 import slipring
 from slipring import _native
 
-PARTS = ["send", "recv", "send with type", "recv_into", "send_many", "recv_batch", "loan", "view"]
+PARTS = ["send", "recv", "send with type", "recv with timeout", "send of a buffer", "recv_into"]
+PARTS += ["send_many", "recv_batch", "loan", "view"]
 BODY = bytes(64)
 AT_ONCE = 500
 
@@ -39,7 +40,9 @@ def main(root: str, count: int) -> None:
     loops: dict[str, Callable[[], object]] = {
         "send": lambda: again(lambda: pub.send(BODY), count),
         "recv": lambda: again(sub.recv, count),
-        "send with type": lambda: again(lambda: pub.send(BODY, "a.type"), count),
+        "send with type": lambda: again(lambda: pub.send(BODY, type="a.type"), count),
+        "recv with timeout": lambda: again(lambda: sub.recv(timeout=1.0), count),
+        "send of a buffer": lambda: again(lambda: pub.send(buffer), count),
         "recv_into": lambda: again(lambda: sub.recv_into(buffer), count),
         "send_many": lambda: again(lambda: pub.send_many(bodies), count // AT_ONCE),
         "recv_batch": lambda: again(lambda: sub.recv_batch(AT_ONCE), count // AT_ONCE),

@@ -91,28 +91,36 @@ int64_t timeout_deadline(struct timeout *t) {
     return t->deadline_ns;
 }
 
-bool arguments_parse(const char *function, const char *const *names, size_t count, size_t required,
-                     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out) {
-    if ((size_t)nargs > count) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %zu arguments (%zd given)", function, count, nargs);
+/* Which of the names it is; count: none. */
+static size_t position_of(struct signature *s, PyObject *name) {
+    for (size_t i = 0; i < s->count; i++) {
+        if (!s->interned[i] && !(s->interned[i] = PyUnicode_InternFromString(s->names[i]))) PyErr_Clear();
+        if (s->interned[i] == name) return i;
+    }
+    size_t i = 0; /* a name made at run time */
+    while (i < s->count && PyUnicode_CompareWithASCIIString(name, s->names[i]) != 0) i++;
+    return i;
+}
+
+bool arguments_parse(struct signature *s, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out) {
+    if ((size_t)nargs > s->count) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %zu arguments (%zd given)", s->function, s->count, nargs);
         return false;
     }
     for (Py_ssize_t i = 0; i < nargs; i++) out[i] = args[i];
-    if (!kwnames && (size_t)nargs >= required) return true;
-    Py_ssize_t keywords = kwnames ? PyTuple_Size(kwnames) : 0;
+    Py_ssize_t keywords = kwnames ? Py_SIZE(kwnames) : 0;
     for (Py_ssize_t k = 0; k < keywords; k++) {
         PyObject *name = PyTuple_GetItem(kwnames, k);
-        size_t i = 0;
-        while (i < count && PyUnicode_CompareWithASCIIString(name, names[i]) != 0) i++;
-        if (i == count || i < (size_t)nargs) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected or repeated argument '%U'", function, name);
+        size_t i = position_of(s, name);
+        if (i == s->count || i < (size_t)nargs) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected or repeated argument '%U'", s->function, name);
             return false;
         }
         out[i] = args[nargs + k];
     }
-    for (size_t i = 0; i < required; i++)
+    for (size_t i = 0; i < s->required; i++)
         if (!out[i]) {
-            PyErr_Format(PyExc_TypeError, "%s() missing argument '%s'", function, names[i]);
+            PyErr_Format(PyExc_TypeError, "%s() missing argument '%s'", s->function, s->names[i]);
             return false;
         }
     return true;

@@ -41,13 +41,13 @@ static int drain(Subscriber *self, struct batch *b) {
 }
 
 PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"n", "timeout"};
+    static struct signature signature = {"recv_batch", 2, 0, {"n", "timeout"}, {NULL}};
     Subscriber *self = (Subscriber *)object;
     PyObject *given[2] = {NULL, NULL}, *result = NULL;
     struct timeout timeout = {.never_waits = true};
     struct batch b;
     Py_ssize_t limit = 65536;
-    if (!arguments_parse("recv_batch", names, 2, 0, args, nargs, kwnames, given)) return NULL;
+    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
     if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* cut to what it holds, and refused below */
     if (limit < 0 || limit > INT32_MAX / 2) {

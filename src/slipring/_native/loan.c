@@ -22,9 +22,9 @@ static struct kept kept;
 #define COMMITTED UINT64_MAX /* instead of a sequence: nothing is left to abort */
 
 PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"size", "type", "timeout"};
+    static struct signature signature = {"loan", 3, 1, {"size", "type", "timeout"}, {NULL}};
     PyObject *given[3] = {NULL, NULL, NULL};
-    if (!arguments_get("loan", names, 3, 1, args, nargs, kwnames, given)) return NULL;
+    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     PyObject *number = PyNumber_Index(given[0]);
     if (!number) {
         PyErr_SetString(PyExc_TypeError, "size must be an integer number of bytes");

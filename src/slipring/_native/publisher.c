@@ -145,12 +145,19 @@ static PyObject *send_until(Publisher *self, const struct sending *m, struct tim
     }
 }
 
-/* The usual case: some bytes alone, and there is room. NULL without an exception: there is none. */
-static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObject *bytes) {
+/* The usual case: some bytes, and there is room. NULL without an exception: there is none. */
+static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObject *bytes, PyObject *type_text) {
     uint64_t seq;
     PyObject *sent = NULL;
+    const char *type;
+    Py_ssize_t type_size;
+    if (type_text && !text_get(type_text, "type", &type, &type_size)) return NULL;
     if (!publisher_enter(self)) return NULL;
-    int code = slipring_publisher_send(self->pub, bytes_data(bytes), bytes_size(bytes), "", 0, SLIPRING_NOW, &seq);
+    const void *body = bytes_data(bytes);
+    size_t size = bytes_size(bytes);
+    /* Twice, so that the compiler knows in one of them that there is no type to look at. */
+    int code = type_text ? slipring_publisher_send(self->pub, body, size, type, (size_t)type_size, SLIPRING_NOW, &seq)
+                         : slipring_publisher_send(self->pub, body, size, "", 0, SLIPRING_NOW, &seq);
     if (code == SLIPRING_OK)
         sent = sequence(seq);
     else if (code != SLIPRING_FULL)
@@ -159,18 +166,11 @@ static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObje
     return sent;
 }
 
-static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"body", "type", "timeout"};
-    Publisher *self = (Publisher *)object;
-    if (nargs == 1 && !kwnames && PyBytes_CheckExact(args[0]) && bytes_size(args[0]) < LARGE_COPY) {
-        PyObject *sent = send_bytes_now(self, args[0]);
-        if (sent || PyErr_Occurred()) return sent;
-    }
-    PyObject *given[3] = {NULL, NULL, NULL};
+/* body, type and timeout of any kind, the last two NULL if not given; waits for room. */
+static SELDOM PyObject *send_anything(Publisher *self, PyObject *const *given) {
     struct sending m;
     struct timeout timeout;
     PyObject *seq = NULL;
-    if (!arguments_get("send", names, 3, 1, args, nargs, kwnames, given)) return NULL;
     if (!publisher_enter(self)) return NULL;
     m.sender = NULL;
     if (text_get(given[1], "type", &m.type, &m.type_size) && publisher_timeout(self, given[2], &timeout) &&
@@ -182,15 +182,26 @@ static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssiz
     return seq;
 }
 
+static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static struct signature signature = {"send", 3, 1, {"body", "type", "timeout"}, {NULL}};
+    PyObject *given[3] = {nargs ? args[0] : NULL, NULL, NULL};
+    if ((nargs != 1 || kwnames) && !arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
+    if (PyBytes_CheckExact(given[0]) && bytes_size(given[0]) < LARGE_COPY && !given[2]) {
+        PyObject *sent = send_bytes_now((Publisher *)object, given[0], given[1]);
+        if (sent || PyErr_Occurred()) return sent;
+    }
+    return send_anything((Publisher *)object, given);
+}
+
 /* _send_as(body, type, sender, time_ns, timeout): pass on another's message. */
 static PyObject *publisher_send_as(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"body", "type", "sender", "time_ns", "timeout"};
+    static struct signature signature = {"_send_as", 5, 4, {"body", "type", "sender", "time_ns", "timeout"}, {NULL}};
     Publisher *self = (Publisher *)object;
     PyObject *given[5] = {NULL, NULL, NULL, NULL, NULL};
     struct sending m;
     struct timeout timeout;
     PyObject *seq = NULL;
-    if (!arguments_parse("_send_as", names, 5, 4, args, nargs, kwnames, given)) return NULL;
+    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     m.time_ns = PyLong_AsLongLong(given[3]);
     if (m.time_ns == -1 && PyErr_Occurred()) return NULL;
     if (!publisher_enter(self)) return NULL;

@@ -114,25 +114,23 @@ static __attribute__((flatten)) PyObject *recv_now(Subscriber *self) {
 }
 
 PyObject *subscriber_recv(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"timeout"};
+    static struct signature signature = {"recv", 1, 0, {"timeout"}, {NULL}};
     PyObject *given[1] = {Py_None};
     struct timeout timeout;
-    bool looked = !nargs && !kwnames;
-    if (looked) {
-        PyObject *message = recv_now((Subscriber *)object);
-        if (message || PyErr_Occurred()) return message;
-    }
-    if (!looked && !arguments_get("recv", names, 1, 0, args, nargs, kwnames, given)) return NULL;
-    if (!timeout_parse(given[0], &timeout)) return NULL;
-    return recv_until((Subscriber *)object, &timeout, NULL, NULL, looked);
+    if ((nargs || kwnames) && !arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
+    if (given[0] != Py_None && !timeout_parse(given[0], &timeout)) return NULL; /* before a message is taken */
+    PyObject *message = recv_now((Subscriber *)object);
+    if (message || PyErr_Occurred()) return message;
+    if (given[0] == Py_None) timeout = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
+    return recv_until((Subscriber *)object, &timeout, NULL, NULL, true);
 }
 
 PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"buffer", "timeout"};
+    static struct signature signature = {"recv_into", 2, 1, {"buffer", "timeout"}, {NULL}};
     PyObject *given[2] = {NULL, Py_None};
     struct timeout timeout;
     Py_buffer view;
-    if (!arguments_parse("recv_into", names, 2, 1, args, nargs, kwnames, given)) return NULL;
+    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[1], &timeout)) return NULL;
     if (PyObject_GetBuffer(given[0], &view, PyBUF_WRITABLE)) return NULL;
     PyObject *message = recv_until((Subscriber *)object, &timeout, &view, given[0], false);
@@ -141,12 +139,12 @@ PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize
 }
 
 PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"n", "timeout"};
+    static struct signature signature = {"recv_many", 2, 0, {"n", "timeout"}, {NULL}};
     Subscriber *self = (Subscriber *)object;
     PyObject *given[2] = {NULL, NULL};
     struct timeout timeout = {.never_waits = true};
     Py_ssize_t limit = 1024;
-    if (!arguments_parse("recv_many", names, 2, 0, args, nargs, kwnames, given)) return NULL;
+    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
     if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* more than there can be: all there are */
     if (limit < 0) {

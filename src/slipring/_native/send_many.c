@@ -118,7 +118,7 @@ static bool send_all(Publisher *self, struct bodies *b, const char *type, Py_ssi
 }
 
 PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"bodies", "type", "timeout"};
+    static struct signature signature = {"send_many", 3, 1, {"bodies", "type", "timeout"}, {NULL}};
     Publisher *self = (Publisher *)object;
     PyObject *given[3] = {NULL, NULL, NULL}, *result = NULL;
     const char *type;
@@ -126,7 +126,7 @@ PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_
     struct timeout timeout;
     struct bodies bodies = {.count = 0};
     uint64_t last = 0;
-    if (!arguments_parse("send_many", names, 3, 1, args, nargs, kwnames, given)) return NULL;
+    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (!collect(given[0], &bodies)) return NULL;
     if (publisher_enter(self)) {
         if (text_get(given[1], "type", &type, &type_size) && publisher_timeout(self, given[2], &timeout) &&

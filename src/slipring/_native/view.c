@@ -17,10 +17,10 @@ PyTypeObject *view_type;
 static struct kept kept;
 
 PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const char *const names[] = {"timeout"};
+    static struct signature signature = {"view", 1, 0, {"timeout"}, {NULL}};
     PyObject *given[1] = {Py_None};
     struct timeout timeout;
-    if (!arguments_get("view", names, 1, 0, args, nargs, kwnames, given)) return NULL;
+    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[0], &timeout)) return NULL;
     View *view = kept_take(&kept);
     if (!view && !(view = PyObject_New(View, view_type))) return NULL;
