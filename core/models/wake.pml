@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping and waking as core/src/wait.c, wait.h (slr_wake_sleepers), publisher.h (slr_wake_readers), will.h and waiting.c
+ * Sleeping and waking as core/src/wait.c, wait.h (slr_wake_sleepers), publisher.h (slr_wake_readers), will.h and sleep.c
  * (sleep_on) do it: publishers and readers, each killed between any two steps, on one futex word {count, waking, sleeping};
  * the word `orphan`, at which the kernel wakes one sleeper for a dead publisher or reader that had made a will; and the
  * slots. A step is one shared access or one system call, of futex_waitv one of its words; memory is sequentially

@@ -7,7 +7,7 @@
  * word and then looks at the futex word, both sequentially consistent. So one of the two sees the other, and a writer
  * with nobody asleep pays one load. If the writer is killed before it has looked, the kernel wakes the reader (will.h). A
  * sleep is one slice long at most, and the caller comes again: slices bound what no wake-up can tell, a file deleted by
- * hand. See waiting.c.
+ * hand. See sleep.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -281,7 +281,7 @@ static int check_wait(slipring_cells_reader *r, bool file) {
     return file ? slr_cells_check_file(r->c) : slr_cells_check(r->c);
 }
 
-/* On the slot's word, too, and after the orphan: as in waiting.c. */
+/* On the slot's word, too, and after the orphan: as in sleep.c. */
 static int wait_slice(slipring_cells_reader *r, int64_t deadline) {
     struct slr_cells_header *h = r->c->header;
     _Atomic uint64_t *next = &r->c->slot[slr_cells_index(r->c, r->position)].word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel sleeps on at most 128 words in one call (futex_waitv). For more, threads sleep on 127 each and on a common
- * bell; the first to wake rings it, and all come home.
+ * The kernel sleeps on at most 128 words in one call (futex_waitv). For more, threads sleep on up to 127 each and on a
+ * common bell; the first to wake rings it, and all come home.
  */
 #include "crowd.h"
 
@@ -32,7 +32,7 @@ static _Atomic uint32_t lacks_waitv;
 
 bool slr_sleeps_on_many(void) { return !slr_peek(&lacks_waitv); }
 
-static int sleep_together(struct slr_word *words, size_t count, int64_t until_ns, size_t *woken) {
+int slr_sleep_on(struct slr_word *words, size_t count, int64_t until_ns, size_t *woken) {
     struct timespec limit = timespec_of(until_ns);
     *woken = count;
     if (count == 0) {
@@ -52,8 +52,9 @@ static int sleep_together(struct slr_word *words, size_t count, int64_t until_ns
 
 struct group {
     struct slr_word words[SLR_MOST_WORDS];
-    size_t count;
+    size_t number, count; /* of words, without the bell */
     int64_t until_ns;
+    const struct slr_around *around;
     _Atomic uint32_t *bell;
     pthread_t thread;
     bool started;
@@ -64,20 +65,18 @@ static void ring(_Atomic uint32_t *bell) {
     syscall(SYS_futex, bell, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 }
 
-static void *sleep_in_group(void *context) {
-    struct group *g = context;
+static int sleep_in_group(struct group *g) {
     size_t woken;
-    int slept = sleep_together(g->words, g->count, g->until_ns, &woken);
-    if (slept != ETIMEDOUT) ring(g->bell);
-    return NULL;
+    if (g->around) g->around->before(g->around->context, g->number);
+    int slept = slr_sleep_on(g->words, g->count + 1, g->until_ns, &woken);
+    if (g->around) g->around->after(g->around->context, g->number, woken < g->count ? woken : g->count);
+    return slept;
 }
 
-static void fill(struct group *g, const struct slr_word *words, size_t count, int64_t until_ns, _Atomic uint32_t *bell) {
-    memcpy(g->words, words, count * sizeof *words);
-    g->words[count] = slr_word_of(bell, 0);
-    g->count = count + 1;
-    g->until_ns = until_ns;
-    g->bell = bell;
+static void *sleep_in_thread(void *context) {
+    struct group *g = context;
+    if (sleep_in_group(g) != ETIMEDOUT) ring(g->bell);
+    return NULL;
 }
 
 /* The threads must leave signals to the one that waits. */
@@ -85,35 +84,37 @@ static void start(struct group *g) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    g->started = pthread_create(&g->thread, NULL, sleep_in_group, g) == 0;
+    g->started = pthread_create(&g->thread, NULL, sleep_in_thread, g) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static int sleep_in_groups(struct slr_word *words, size_t count, int64_t until_ns) {
-    size_t each = SLR_MOST_WORDS - 1, woken, groups = (count + each - 1) / each;
+static void fill(struct group *g, const struct slr_word *words, size_t count, _Atomic uint32_t *bell) {
+    memcpy(g->words, words, count * sizeof *words);
+    g->words[count] = slr_word_of(bell, 0);
+    g->count = count;
+    g->bell = bell;
+}
+
+int slr_sleep_in_groups(struct slr_word *words, size_t count, size_t each, int64_t until_ns, const struct slr_around *around) {
+    size_t groups = (count + each - 1) / each;
     _Atomic uint32_t bell = 0;
     struct group *g = calloc(groups, sizeof *g);
     if (!g) return ENOMEM;
     int slept = 0;
-    for (size_t i = 0; i < groups; i++) {
-        size_t from = i * each, size = count - from < each ? count - from : each;
-        fill(&g[i], words + from, size, until_ns, &bell);
-        if (i == 0) continue;
-        start(&g[i]);
-        if (!g[i].started) slept = EAGAIN;
+    for (size_t i = 0; i < groups && !slept; i++) {
+        size_t from = i * each;
+        g[i].number = i;
+        g[i].until_ns = until_ns;
+        g[i].around = around;
+        fill(&g[i], words + from, count - from < each ? count - from : each, &bell);
+        if (i > 0) start(&g[i]);
+        if (i > 0 && !g[i].started) slept = EAGAIN;
     }
-    if (slept == 0) slept = sleep_together(g[0].words, g[0].count, until_ns, &woken);
+    if (slept == 0) slept = sleep_in_group(&g[0]);
+    if (slept == ETIMEDOUT && slr_observe(&bell)) slept = 0; /* another's word has changed meanwhile; our own ring is no news */
     ring(&bell);
     for (size_t i = 1; i < groups; i++)
         if (g[i].started) pthread_join(g[i].thread, NULL);
-    /* More than one ring: somebody else's word changed, even if our own sleep ended with its time. */
-    if (slept == ETIMEDOUT && slr_observe(&bell) > 1) slept = 0;
     free(g);
     return slept;
-}
-
-int slr_sleep_on(struct slr_word *words, size_t count, int64_t until_ns, size_t *woken) {
-    if (count <= SLR_MOST_WORDS) return sleep_together(words, count, until_ns, woken);
-    *woken = count;
-    return sleep_in_groups(words, count, until_ns);
 }

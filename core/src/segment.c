@@ -205,7 +205,7 @@ void slr_segment_close(struct slr_segment *s) {
 }
 
 void slr_segment_tell_removed(struct slr_segment *s) {
-    slr_publish(&s->ring->removed, 1); /* before the wake-ups. Partner: anything (waiting.c), which looks once more */
+    slr_publish(&s->ring->removed, 1); /* before the wake-ups. Partner: anything (sleep.c), which looks once more */
     slr_wake_all(&s->readers->wake);
     slr_wake_all(&s->readers->space);
 }

@@ -95,13 +95,13 @@ MISTAKES = {  # of the protocol: file, text, what it becomes; where it is found
         "sleep_and_wake_one",
     ),
     "a sleeper does not look once more": (
-        "waiting.c",
+        "sleep.c",
         "if (anything(w)) return 0;",
         "if (!anything) return 0;",
         "sleep_and_wake_one",
     ),
     "a sleeper does not look whether the topic was removed": (
-        "waiting.c",
+        "sleep.c",
         " ||\n                slr_peek(&w->subs[i]->s->ring->removed);",
         ";",
         "sleep_and_removal",
@@ -164,7 +164,7 @@ DEATHS = {  # what a death would cost: as above
         "sleep_and_wake_many",
     ),
     "who falls asleep does not look at the slot": (
-        "waiting.c",
+        "sleep.c",
         "words[count++] = slr_word_of(slot, (uint32_t)slr_peek(slot));",
         "(void)slot;",
         "sleep_and_wake_one",

@@ -3,7 +3,8 @@
  * A publisher dies after its message became readable and before it has woken anybody; so does one that puts an element,
  * announces a frame or removes a topic. Sleeps are endless here, and nobody publishes again: a reader that is not woken is
  * a test that does not end. With "heir", the reader that the kernel woke dies as well, before it has woken the other. With
- * "looker", the first of them may not write the reader table, and so could wake nobody.
+ * "looker", the first of them may not write the reader table, and so could wake nobody. With "crowd", they wait for more
+ * topics than one call to the kernel takes, and the publisher's is among the first, the last or those between.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -14,6 +15,8 @@
 #include "endless_sleeps.h"
 #include "frame_topic.h"
 #include "points.h"
+#include "slices.h"
+#include "subscriber.h"
 
 #define NOBODY 65534
 
@@ -58,6 +61,37 @@ static void read_message(void) {
     fall_asleep();
     CHECK_OK(slipring_subscriber_recv(sub, m.body, sizeof m.body, &m.head, meta, SLIPRING_FOREVER));
     CHECK_EQ(m.head.size, 4);
+}
+
+/* The topic is the crowd's first, one of its middle, or its last. */
+#define CROWD 100
+static const int places[] = {0, 50, CROWD - 1};
+
+static void read_in_a_crowd(int place) {
+    static slipring_subscriber *subs[CROWD];
+    for (int i = 0; i < CROWD; i++) {
+        char name[12];
+        snprintf(name, sizeof name, "t%d", i);
+        subs[i] = subscriber(i == place ? "t" : name, SUBSCRIBING(.start = SLIPRING_START_NEW));
+    }
+    subs[0]->slice_ns = SLR_LONGEST_BOUNDED_SLICE_NS; /* as if we had waited that long already */
+    fall_asleep();
+    slipring_message m;
+    while (slipring_subscriber_peek(subs[place], &m) == SLIPRING_EMPTY)
+        CHECK_OK(slipring_wait(subs, CROWD, NULL, 0, SLIPRING_FOREVER, 0));
+    CHECK_EQ(m.size, 4);
+}
+
+static void read_first(void) { read_in_a_crowd(places[0]); }
+static void read_middle(void) { read_in_a_crowd(places[1]); }
+static void read_last(void) { read_in_a_crowd(places[2]); }
+
+static void prepare_crowd(void) {
+    for (int i = 0; i <= CROWD; i++) {
+        char name[12] = "t";
+        if (i < CROWD) snprintf(name, sizeof name, "t%d", i);
+        CHECK_OK(slipring_topic_create(bus, name, SETTINGS(.slots = 16, .capacity = 4096), true));
+    }
 }
 
 static void read_end(void) {
@@ -157,6 +191,12 @@ static void act(void *argument) {
     self->act->read();
 }
 
+static const struct act crowds[] = {
+    {"first of a crowd", prepare_crowd, read_first, do_send, SLIPRING_WRITERS_MANY, 2, WAYS_TO_DIE},
+    {"amid a crowd", prepare_crowd, read_middle, do_send, SLIPRING_WRITERS_MANY, 2, WAYS_TO_DIE},
+    {"last of a crowd", prepare_crowd, read_last, do_send_many, SLIPRING_WRITERS_MANY, 2, WAYS_TO_DIE},
+};
+
 struct death {
     const struct act *act;
     const char *point;
@@ -210,6 +250,11 @@ static void dies_at(const struct act *what, const char *point, bool heir_dies, b
 
 static void run(void) {
     bool heir = harness_argument("heir"), looker = harness_argument("looker");
+    if (harness_argument("crowd")) {
+        for (size_t a = 0; a < sizeof crowds / sizeof crowds[0]; a++)
+            for (int p = 0; p < 3; p++) dies_at(&crowds[a], crowds[a].points[p], false, false);
+        return;
+    }
     for (size_t a = 0; a < sizeof acts / sizeof acts[0]; a++)
         for (int p = 0; p < 3 && acts[a].points[p]; p++)
             if (looker ? acts[a].read == read_message : acts[a].readers > heir) dies_at(&acts[a], acts[a].points[p], heir, looker);
