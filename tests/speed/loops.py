@@ -13,7 +13,7 @@ import slipring
 from slipring import _native
 
 PARTS = ["send", "recv", "send with type", "recv with timeout", "send of a buffer", "recv_into"]
-PARTS += ["send_many", "recv_batch", "loan", "view"]
+PARTS += ["send_many", "recv_batch", "send_many of buffers", "recv_many", "loan", "view"]
 BODY = bytes(64)
 AT_ONCE = 500
 
@@ -25,9 +25,10 @@ def again(action: Callable[[], object], count: int) -> None:
 
 def main(root: str, count: int) -> None:
     bus = slipring.Bus("speed", root=root)
-    pub = bus.publisher("t", sender="sender", capacity="4MiB", slots=1 << 14)
+    pub = bus.publisher("t", sender="sender", capacity="8MiB", slots=1 << 15)
     sub = bus.subscriber("t")
-    bodies, buffer = [BODY] * AT_ONCE, bytearray(64)
+    buffer = bytearray(64)
+    bodies, buffers = [BODY] * AT_ONCE, [buffer] * AT_ONCE
 
     def lend() -> None:
         with pub.loan(64):
@@ -46,6 +47,8 @@ def main(root: str, count: int) -> None:
         "recv_into": lambda: again(lambda: sub.recv_into(buffer), count),
         "send_many": lambda: again(lambda: pub.send_many(bodies), count // AT_ONCE),
         "recv_batch": lambda: again(lambda: sub.recv_batch(AT_ONCE), count // AT_ONCE),
+        "send_many of buffers": lambda: again(lambda: pub.send_many(buffers), count // AT_ONCE),
+        "recv_many": lambda: again(lambda: sub.recv_many(AT_ONCE), count // AT_ONCE),
         "loan": lambda: again(lend, count),
         "view": lambda: again(look, count),
     }

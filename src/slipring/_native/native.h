@@ -213,6 +213,10 @@ void subscriber_leave(Subscriber *self);
 void subscriber_unpin(Subscriber *self);
 /* After EMPTY: 1 try again, 0 the time is up, -1 exception. */
 int subscriber_wait(Subscriber *self, struct timeout *timeout);
+/* OK with *out, a code, or 1 with an exception. into: a buffer instead of new bytes. */
+int subscriber_try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, PyObject **out);
+/* looked: there was nothing a moment ago, and looking again would only disturb who is about to write. */
+PyObject *subscriber_recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object, bool looked);
 PyObject *subscriber_recv(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *subscriber_recv_into(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *subscriber_recv_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

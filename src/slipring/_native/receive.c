@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * recv, recv_into, recv_many and iteration: from the ring into Message objects.
+ * recv, recv_into and iteration: from the ring into Message objects.
  */
 #include "native.h"
 
@@ -31,8 +31,7 @@ static PyObject *message_into(Subscriber *self, PyObject *buffer, const slipring
     return message;
 }
 
-/* OK with *out, a code, or 1 with an exception. into: a buffer instead of new bytes. */
-static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, PyObject **out) {
+int subscriber_try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, PyObject **out) {
     if (!self->sub) return SLIPRING_EMPTY;
     for (;;) {
         slipring_message m;
@@ -73,12 +72,12 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
     }
 }
 
-/* looked: there was nothing a moment ago, and looking again would only disturb who is about to write. */
-static PyObject *recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object, bool looked) {
+PyObject *subscriber_recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object,
+                                bool looked) {
     PyObject *message = NULL;
     if (!subscriber_enter(self)) return NULL;
     for (int last = 0;; looked = false) {
-        int code = looked ? SLIPRING_EMPTY : try_recv(self, into, into_object, &message);
+        int code = looked ? SLIPRING_EMPTY : subscriber_try_recv(self, into, into_object, &message);
         if (code == SLIPRING_EMPTY && !last) {
             int again = subscriber_wait(self, timeout);
             if (again > 0) continue;
@@ -107,7 +106,7 @@ static PyObject *recv_until(Subscriber *self, struct timeout *timeout, Py_buffer
 static __attribute__((flatten)) PyObject *recv_now(Subscriber *self) {
     PyObject *message = NULL;
     if (!subscriber_enter(self)) return NULL;
-    int code = try_recv(self, NULL, NULL, &message);
+    int code = subscriber_try_recv(self, NULL, NULL, &message);
     if (code && code != SLIPRING_EMPTY && code != 1) raise_code(code);
     subscriber_leave(self);
     return message;
@@ -122,7 +121,7 @@ PyObject *subscriber_recv(PyObject *object, PyObject *const *args, Py_ssize_t na
     PyObject *message = recv_now((Subscriber *)object);
     if (message || PyErr_Occurred()) return message;
     if (given[0] == Py_None) timeout = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
-    return recv_until((Subscriber *)object, &timeout, NULL, NULL, true);
+    return subscriber_recv_until((Subscriber *)object, &timeout, NULL, NULL, true);
 }
 
 PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -133,50 +132,9 @@ PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize
     if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[1], &timeout)) return NULL;
     if (PyObject_GetBuffer(given[0], &view, PyBUF_WRITABLE)) return NULL;
-    PyObject *message = recv_until((Subscriber *)object, &timeout, &view, given[0], false);
+    PyObject *message = subscriber_recv_until((Subscriber *)object, &timeout, &view, given[0], false);
     PyBuffer_Release(&view);
     return message;
-}
-
-PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static struct signature signature = {"recv_many", 2, 0, {"n", "timeout"}, {NULL}};
-    Subscriber *self = (Subscriber *)object;
-    PyObject *given[2] = {NULL, NULL};
-    struct timeout timeout = {.never_waits = true};
-    Py_ssize_t limit = 1024;
-    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
-    if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
-    if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* more than there can be: all there are */
-    if (limit < 0) {
-        if (PyErr_Occurred()) return NULL;
-        return raise_bad_argument("n", "n must be at least 0");
-    }
-    PyObject *list = PyList_New(0);
-    if (!list || limit == 0) return list;
-    PyObject *message = recv_until(self, &timeout, NULL, NULL, false);
-    if (message && message != Py_None) {
-        int failed = PyList_Append(list, message);
-        Py_DECREF(message);
-        int code = failed || !subscriber_enter(self) ? 1 : SLIPRING_OK;
-        bool entered = code == SLIPRING_OK;
-        while (code == SLIPRING_OK && PyList_Size(list) < limit) {
-            code = try_recv(self, NULL, NULL, &message);
-            if (code) break;
-            code = PyList_Append(list, message) ? 1 : SLIPRING_OK;
-            Py_DECREF(message);
-        }
-        if (entered) subscriber_leave(self);
-        /* What was received is not thrown away for what came after it: that error comes again next time. */
-        if (code != 1 || !PyErr_Occurred()) return list;
-        Py_DECREF(list);
-        return NULL;
-    }
-    if (message) {
-        Py_DECREF(message);
-        return list;
-    }
-    Py_DECREF(list);
-    return NULL;
 }
 
 PyObject *subscriber_next(PyObject *object) {
@@ -184,7 +142,7 @@ PyObject *subscriber_next(PyObject *object) {
     PyObject *message = recv_now(self);
     if (!message && !PyErr_Occurred()) {
         struct timeout forever = {.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
-        message = recv_until(self, &forever, NULL, NULL, true);
+        message = subscriber_recv_until(self, &forever, NULL, NULL, true);
     }
     if (!message && self->handle.closing && closed_is_raised()) PyErr_Clear(); /* closing ends the iteration */
     return message;

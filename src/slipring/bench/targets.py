@@ -81,11 +81,13 @@ LARGE = (
 )
 EIGHT, ALONE = ("writers", "slipring writers=8"), ("writers", "slipring writers=1")
 FOUR = [fanout(name, 4) for name in ("slipring", "zmq-pub-sub")]
+FOUR_BY_LISTS = [fanout(name, 4) for name in ("slipring-lists", "zmq-pub-sub")]
 SIXTEEN = [fanout("slipring-lossy", count) for count in (16, 1)]
 MANY_ENDS = (
     at_least(0.5, "8 writers: one writer", RATE, EIGHT, ALONE),
     at_least(0.5, "8 writers: the slowest one's share", "slowest_share", EIGHT, unit=""),
-    at_least(7, "fan-out to 4: pyzmq PUB/SUB", "deliveries_per_s", *FOUR),
+    at_least(7, "fan-out to 4, recv: pyzmq PUB/SUB", "deliveries_per_s", *FOUR),
+    at_least(7, "fan-out to 4, recv_many: pyzmq PUB/SUB", "deliveries_per_s", *FOUR_BY_LISTS),
     at_most(1.2, "CPU of a send to 16 readers: to one", "cpu_ns_per_send", *SIXTEEN),
     at_most(FLAT, "send to 64 idle subscribers: to none", "ns_per_send", crowd("idle", 64), crowd("idle", 0)),
     at_most(FLAT, "send to 64 slow subscribers: to none", "ns_per_send", crowd("slow", 64), crowd("idle", 0)),
@@ -105,7 +107,7 @@ IDLE = tuple(
     for way, said in WAYS.items()
     for limit, what, figure, unit in (
         (0.05, "CPU", "cpu_percent", " %"),
-        (0, "wake-ups", "wakeups_per_s", "/s"),
+        (0, "wake-ups that do not become rarer", "wakeups_added", ""),
     )
 )
 TARGETS = (*ONE_AT_A_TIME, *MANY_AT_A_TIME, *ROUND_TRIP, *LARGE, *MANY_ENDS, *OTHERS, *IDLE)

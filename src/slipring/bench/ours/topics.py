@@ -144,6 +144,20 @@ class IntoArrow(Slipring):
 
 
 class IntoLists(Slipring):
+    """Takes what is there: whole messages, many a call."""
+
+    def receiver(self, channel: str) -> Receive:
+        recv_many = self._subscriber(channel).recv_many
+        return lambda: recv_many(1024, timeout=PATIENCE_S)
+
+    def until(self, receive: Receive, end: bytes) -> int:
+        count = 0
+        while True:
+            for message in receive():
+                if message.body == end:
+                    return count
+                count += 1
+
     def receiver_many(self, channel: str) -> ReceiveMany:
         recv_many = self._subscriber(channel).recv_many
         return lambda: len(recv_many(1024, timeout=PATIENCE_S))
