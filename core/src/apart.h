@@ -7,6 +7,8 @@
 #define SLR_APART_H
 
 #define SLR_APART __attribute__((noinline))
+/* The other way round: a step of the hot paths themselves, however many they are; else it depends on the linker's mood. */
+#define SLR_WITHIN inline __attribute__((always_inline))
 #define SLR_SELDOM __attribute__((noinline, cold))
 
 #endif

@@ -55,7 +55,7 @@ static inline void slr_reserve_rest(const struct slr_segment *s, uint32_t entry,
 
 /* `count` messages of `size` bytes each from sequence i on, which is unclaimed if its word is swapped; so what was read of
  * slot i-1 before is right then, too. */
-static inline bool slr_reserve(struct slr_claimer *c, uint64_t i, uint64_t word, uint64_t start, uint64_t size,
+static SLR_WITHIN bool slr_reserve(struct slr_claimer *c, uint64_t i, uint64_t word, uint64_t start, uint64_t size,
                                uint64_t count) {
     const struct slr_segment *s = c->s;
     /* Release: helpers who see this want also see the tail of our claim before it. */
@@ -75,7 +75,7 @@ static inline bool slr_reserve(struct slr_claimer *c, uint64_t i, uint64_t word,
 
 /* slr_claim of `count` messages of one size, not to be seen before their commit, if there is nobody and nothing in the
  * way. They follow each other. */
-static inline bool slr_claim_quickly(struct slr_claimer *c, uint64_t size, uint64_t count, struct slr_claimed *out) {
+static SLR_WITHIN bool slr_claim_quickly(struct slr_claimer *c, uint64_t size, uint64_t count, struct slr_claimed *out) {
     const struct slr_segment *s = c->s;
     uint64_t i, start;
     if (s->writers == SLR_ONE) {
