@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What does a process cost that waits and gets nothing? Its processor time and how often it wakes, all threads told.
 
-``recv`` waits for one topic, ``wait-100`` for a hundred, ``asyncio`` in a task. The figures are the kernel's, from /proc.
+``recv`` waits for one topic, ``wait-100`` for a hundred, ``asyncio`` in a task. The figures are from /proc.
 They are counted from four to sixteen times the length of other samples (1 to 4 s) after the wait began; afterwards one
 message ends it, which shows that it was one.
 
