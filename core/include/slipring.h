@@ -153,6 +153,7 @@ int slipring_publisher_abort(slipring_publisher *pub, const slipring_claim *clai
 /* After SLIPRING_FULL: sleep until a retry of the same size may succeed. OK, TIMEOUT, INTERRUPTED, CLOSED or TOPIC_GONE. */
 int slipring_publisher_wait_space(slipring_publisher *pub, int64_t deadline_ns);
 int slipring_publisher_subscribers(slipring_publisher *pub); /* live readers in the table */
+uint32_t slipring_publisher_max_subscribers(const slipring_publisher *pub); /* as many as it has entries */
 bool slipring_publisher_reliable(const slipring_publisher *pub);
 void slipring_publisher_interrupt(slipring_publisher *pub);  /* waits end with SLIPRING_CLOSED */
 uint32_t slipring_publisher_entry(const slipring_publisher *pub, uint64_t *since_seq);

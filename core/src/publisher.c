@@ -120,6 +120,8 @@ int slipring_publisher_subscribers(slipring_publisher *pub) {
     return live;
 }
 
+uint32_t slipring_publisher_max_subscribers(const slipring_publisher *pub) { return pub->s->reader_count; }
+
 bool slipring_publisher_reliable(const slipring_publisher *pub) { return pub->s->delivery == SLR_RELIABLE; }
 
 void slipring_publisher_interrupt(slipring_publisher *pub) {

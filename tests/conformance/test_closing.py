@@ -35,7 +35,7 @@ SENDING = {
     "send": lambda pub: pub.send(b"x"),
     "send_many": lambda pub: pub.send_many([b"x"]),
     "loan": by_loan,
-    "wait_for_subscribers": lambda pub: pub.wait_for_subscribers(99),
+    "wait_for_subscribers": lambda pub: pub.wait_for_subscribers(9),
 }
 
 

@@ -270,6 +270,17 @@ def test_stamps_and_metadata_arrive(frames):
         assert frame.meta == "late"
 
 
+@pytest.mark.parametrize("stamp", ["start_ns", "end_ns"])
+@pytest.mark.parametrize(("value", "error"), [(2**63, slipring.BadArgument), (1.5, TypeError)])
+def test_stamps_that_are_no_times_are_refused_by_name_and_abort_the_frame(frames, stamp, value, error):
+    pub, sub = frames.publisher(), frames.subscriber()
+    with pytest.raises(error, match=stamp):
+        send(pub, 1, **{stamp: value})
+    assert receive(sub) is None
+    send(pub, 2)
+    assert receive(sub) == (0, 2)
+
+
 @pytest.mark.parametrize("meta", [object(), {1j: 2}, {b"x": 1}])
 def test_metadata_that_cannot_be_written_aborts_the_frame(frames, meta):
     pub, sub = frames.publisher(), frames.subscriber()

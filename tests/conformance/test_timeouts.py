@@ -192,6 +192,14 @@ def test_recv_many_returns_what_is_there_instead_of_waiting_for_all(bus, sub):
     assert sub.recv_batch(10, timeout=None).num_rows == 3
 
 
+def test_more_subscribers_than_the_table_holds_are_not_waited_for_in_vain(bus):
+    pub = bus.publisher("t", **SMALL, max_readers=2)
+    assert pub.wait_for_subscribers(2, timeout=0) is False
+    with pytest.raises(slipring.BadArgument, match="n=3, .*max_readers=2") as caught:
+        pub.wait_for_subscribers(3)
+    assert caught.value.argument == "n"
+
+
 def test_wait_for_subscribers_counts_those_that_live(bus, background):
     pub = bus.publisher("t", **SMALL)
     assert pub.wait_for_subscribers(1, timeout=0) is False

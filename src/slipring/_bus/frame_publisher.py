@@ -14,6 +14,7 @@ from .closing import Closing
 from .frame_store import FrameWriter
 from .frame_streams import NEEDS
 from .publisher import Publisher
+from .settings import nanoseconds
 
 if TYPE_CHECKING:
     import numpy
@@ -87,9 +88,9 @@ class Filling:
         try:
             if kind is None:
                 body, meta_kind = _encode(self.meta)
-                self.id, self.seq = self._writer.send(
-                    region, buffer, body, meta_kind, self.start_ns, self.end_ns
-                )
+                start_ns = nanoseconds("start_ns", self.start_ns)
+                end_ns = nanoseconds("end_ns", self.end_ns)
+                self.id, self.seq = self._writer.send(region, buffer, body, meta_kind, start_ns, end_ns)
         finally:
             if self.id is None:
                 self._writer.abort(region, buffer)

@@ -4,12 +4,26 @@
 from __future__ import annotations
 
 import time
-from typing import Self
+from typing import Self, SupportsIndex
+
+from slipring.errors import BadArgument
 
 from .native import _native
 from .settings import natural, timeout_s
 
 _LOOK_EVERY_S = 0.002
+
+
+def wanted_subscribers(n: SupportsIndex, most: int) -> int:
+    """A number of subscribers that can come to be; more would be waited for in vain."""
+    number = natural("n", n)
+    if number > most:
+        raise BadArgument(
+            f"n={number}, but the topic's reader table has max_readers={most}: wait for fewer, or create the topic "
+            "with more max_readers=",
+            argument="n",
+        )
+    return number
 
 
 class Publisher(_native.Publisher):
@@ -19,7 +33,7 @@ class Publisher(_native.Publisher):
 
     def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
         """Wait until at least n subscribers are attached; False on expiry."""
-        natural("n", n)
+        n = wanted_subscribers(n, self._max_subscribers())
         seconds = timeout_s(timeout)
         deadline = None if seconds is None else time.monotonic() + seconds
         while self._subscribers() < n:

@@ -62,6 +62,19 @@ def natural(argument: str, value: SupportsIndex) -> int:
     return number
 
 
+def nanoseconds(argument: str, value: SupportsIndex) -> int:
+    """A point in time that 64 bits hold."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{argument} must be an integer, not {type(value).__name__}") from None
+    if not -(2**63) <= number < 2**63:
+        raise BadArgument(
+            f"{argument}={number} is no time in nanoseconds that 64 bits hold", argument=argument
+        )
+    return number
+
+
 def choice(argument: str, value: str, choices: tuple[str, ...]) -> int:
     if value not in choices:
         words = " or ".join(f'"{word}"' for word in choices)

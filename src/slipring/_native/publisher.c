@@ -251,6 +251,15 @@ static PyObject *publisher_subscribers(PyObject *object, PyObject *ignored) {
     return count < 0 ? raise_code(count) : PyLong_FromLong(count);
 }
 
+static PyObject *publisher_max_subscribers(PyObject *object, PyObject *ignored) {
+    Publisher *self = (Publisher *)object;
+    (void)ignored;
+    if (!publisher_enter(self)) return NULL;
+    uint32_t most = slipring_publisher_max_subscribers(self->pub);
+    publisher_leave(self);
+    return PyLong_FromUnsignedLong(most);
+}
+
 static PyObject *publisher_entry(PyObject *object, PyObject *ignored) {
     Publisher *self = (Publisher *)object;
     (void)ignored;
@@ -285,6 +294,7 @@ static PyMethodDef publisher_methods[] = {
     {"_send_noted", publisher_send_noted, METH_VARARGS, NULL},
     {"_send_rows_noted", publisher_send_rows_noted, METH_VARARGS, NULL},
     {"_subscribers", publisher_subscribers, METH_NOARGS, NULL},
+    {"_max_subscribers", publisher_max_subscribers, METH_NOARGS, NULL},
     {"_entry", publisher_entry, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 

@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from slipring._bus.closing import Closing
-from slipring._bus.settings import natural, timeout_s
+from slipring._bus.publisher import wanted_subscribers
+from slipring._bus.settings import timeout_s
 from slipring.errors import BadArgument, Closed, TooLarge
 
 from . import wire
@@ -202,7 +203,7 @@ class RemotePublisher(Handle, Closing):
 
     def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
         """Wait until at least n subscribers are attached; False on expiry."""
-        natural("n", n)
+        n = wanted_subscribers(n, self._link.request("stats", topic=self.topic)["max_readers"])
         seconds = timeout_s(timeout)
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         while self._subscribers() < n:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self, SupportsIndex
 
-from slipring._bus.settings import natural, timeout_s
+from slipring._bus.publisher import wanted_subscribers
+from slipring._bus.settings import timeout_s
 from slipring.errors import Full, TooLarge
 
 from .buffers import body_bytes, body_list, check_length, size_number, text_bytes
@@ -72,7 +73,7 @@ class SteppedPublisher(Handle):
 
     def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
         """Wait until at least n subscribers are attached; False on expiry."""
-        natural("n", n)
+        n = wanted_subscribers(n, self._topic.geometry.max_readers)
         seconds = timeout_s(timeout)
         what = f"wait_for_subscribers({n}) of '{self.topic}'"
         return self._world.scheduler.block(lambda: self._subscribers() >= n, seconds, what)
