@@ -195,7 +195,7 @@ def test_recv_many_returns_what_is_there_instead_of_waiting_for_all(bus, sub):
 def test_more_subscribers_than_the_table_holds_are_not_waited_for_in_vain(bus):
     pub = bus.publisher("t", **SMALL, max_readers=2)
     assert pub.wait_for_subscribers(2, timeout=0) is False
-    with pytest.raises(slipring.BadArgument, match="n=3, .*max_readers=2") as caught:
+    with pytest.raises(slipring.BadArgument, match=r"n=3, .*max_readers=2") as caught:
         pub.wait_for_subscribers(3)
     assert caught.value.argument == "n"
 
