@@ -106,7 +106,7 @@ def test_spark_is_judged_by_what_was_kept_for_every_size(tmp_path):
     value, columns, arrow = judge_spark(kept_spark(tmp_path))
     assert (value["value"], value["verdict"]) == (1.0, "met")
     assert (columns["value"], columns["verdict"]) == (0.5, "MISSED")
-    assert arrow["target"] == "Spark, value to nothing: Arrow IPC files"
+    assert arrow["target"] == "Spark, value to nothing, 64 B: Arrow IPC files"
     assert (arrow["value"], arrow["verdict"]) == (3 / 4.5, "MISSED")
     assert (arrow["low"], arrow["high"], arrow["against"]) == (0.5, 0.8, "Arrow IPC size=64")
     assert {each["verdict"] for each in judge_spark(kept_spark(tmp_path / "nowhere"))} == {"not measured"}

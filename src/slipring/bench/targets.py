@@ -130,13 +130,14 @@ def judge_spark(spark: dict[str, Any] | None) -> list[dict[str, Any]]:
     """Rows a second from a topic, against those from files, for each size that was measured."""
     told = []
     for way, end, said in SPARK_WAYS:
-        wanted = {"target": f"Spark, {way}: {said}", "wanted": f"≥ {SPARK_SHARE}x", "figure": "rows_per_s"}
+        wanted = {"wanted": f"≥ {SPARK_SHARE}x", "figure": "rows_per_s"}
         sizes = (spark or {}).get("rates", {})
         found = {size: rates for size, rates in sizes.items() if f"{way}: {end}" in rates}
         if not found:
-            told.append({**wanted, "verdict": "not measured"})
+            told.append({"target": f"Spark, {way}: {said}", **wanted, "verdict": "not measured"})
         for size, rates in found.items():
-            told.append({**wanted, **_spark_share(size, end, rates[f"{way}: topic"], rates[f"{way}: {end}"])})
+            share = _spark_share(size, end, rates[f"{way}: topic"], rates[f"{way}: {end}"])
+            told.append({"target": f"Spark, {way}, {size} B: {said}", **wanted, **share})
     return told
 
 
