@@ -69,7 +69,8 @@ static int sleep_in_group(struct group *g) {
     size_t woken;
     if (g->around) g->around->before(g->around->context, g->number);
     int slept = slr_sleep_on(g->words, g->count + 1, g->until_ns, &woken);
-    if (g->around) g->around->after(g->around->context, g->number, woken < g->count ? woken : g->count);
+    bool at_one = woken >= 1 && woken <= g->count;
+    if (g->around) g->around->after(g->around->context, g->number, at_one ? woken - 1 : g->count);
     return slept;
 }
 
@@ -88,9 +89,10 @@ static void start(struct group *g) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* The bell comes first: the kernel tells the last of the words at which we were woken, and the bell is the least news. */
 static void fill(struct group *g, const struct slr_word *words, size_t count, _Atomic uint32_t *bell) {
-    memcpy(g->words, words, count * sizeof *words);
-    g->words[count] = slr_word_of(bell, 0);
+    g->words[0] = slr_word_of(bell, 0);
+    memcpy(g->words + 1, words, count * sizeof *words);
     g->count = count;
     g->bell = bell;
 }

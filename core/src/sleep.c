@@ -108,8 +108,9 @@ static int sleep_on(struct slr_waiting *w, struct slr_word *words, int64_t slice
     while (++number * w->each < w->count);
     w->must_poll = false;
     if (anything(w)) return 0;
-    int64_t until = slr_clock_monotonic_ns() + (w->must_poll ? POLL_SLICE : slice);
+    int64_t now = slr_clock_monotonic_ns(), until = now + (w->must_poll ? POLL_SLICE : slice);
     if (until > deadline) until = deadline;
+    if (w->covered && w->each < w->count && until - now < SLR_LONGEST_BOUNDED_SLICE_NS) return EAGAIN; /* not worth threads */
     return w->covered ? sleep_covered(w, words, count, until) : sleep_uncovered(words, count, until);
 }
 
@@ -118,7 +119,7 @@ int slr_sleep_slice(struct slr_waiting *w, int64_t slice, int64_t deadline) {
     struct slr_word few[14], *words = most <= sizeof few / sizeof few[0] ? few : calloc(most, sizeof *words);
     if (!words) return ENOMEM;
     int slept = sleep_on(w, words, slice, deadline);
-    if (slept == EAGAIN && w->covered) { /* no threads: what a death does not tell us, we look for ourselves */
+    if (slept == EAGAIN && w->covered) { /* without threads: what a death does not tell us, we look for ourselves */
         w->covered = false;
         w->each = w->count;
         slept = sleep_on(w, words, slice < SLR_LONGEST_BOUNDED_SLICE_NS ? slice : SLR_LONGEST_BOUNDED_SLICE_NS, deadline);

@@ -23,7 +23,7 @@ WAITS = {
     "send with a time-out": "full.send(b'x', timeout=1e6)",
     "send_many": "full.send_many([b'x'])",
     "loan": "full.loan(8).__enter__()",
-    "wait_for_subscribers": "pub.wait_for_subscribers(99)",
+    "wait_for_subscribers": "full.wait_for_subscribers(9)",
     "member recv": "member.recv()",
     "member send": "member.send(b'x')",
 }

@@ -208,16 +208,6 @@ static void die(void *argument) {
     death->act->do_it();
 }
 
-static bool is_asleep(pid_t pid) {
-    char path[40], text[200] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY);
-    CHECK(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
-    close(fd);
-    const char *name_end = strrchr(text, ')');
-    return name_end && name_end[2] == 'S';
-}
-
 static void restore_permission(void) {
     char path[80];
     snprintf(path, sizeof path, "%s/t.readers", bus);
@@ -236,7 +226,7 @@ static void dies_at(const struct act *what, const char *point, bool heir_dies, b
         readers[i].dies = heir_dies && i == 0;
         readers[i].only_looks = looker && i == 0;
         pid[i] = child_start(act, &readers[i]);
-        while (!atomic_load(&readers[i].ready) || !is_asleep(pid[i])) pause_us(50);
+        while (!atomic_load(&readers[i].ready) || !asleep(pid[i])) pause_us(50);
         if (readers[i].only_looks) restore_permission();
     }
     if (!child_killed(child_start(die, &(struct death){what, point}))) FAIL("%s: it did not come to %s", what->name, point);

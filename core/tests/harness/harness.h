@@ -56,6 +56,7 @@ void child_kill(pid_t pid);
 /* Places where processes or threads wait for each other: shared memory of this test and its children. */
 void *shared_memory(size_t size);
 void pause_us(unsigned us);
+bool asleep(pid_t id); /* a process or a thread, in the kernel */
 
 /* Topics. */
 #define SETTINGS(...) (&(slipring_settings){__VA_ARGS__}) /* lossy and many writers unless said otherwise */

@@ -148,6 +148,17 @@ void *shared_memory(size_t size) {
     return memory;
 }
 
+bool asleep(pid_t id) {
+    char path[40], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)id);
+    FILE *file = fopen(path, "r");
+    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[size] = 0;
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[2] == 'S';
+}
+
 void pause_us(unsigned us) {
     struct timespec time = {.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000};
     while (nanosleep(&time, &time) && errno == EINTR) continue;

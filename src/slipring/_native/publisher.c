@@ -151,8 +151,11 @@ static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObje
     PyObject *sent = NULL;
     const char *type;
     Py_ssize_t type_size;
-    if (type_text && !text_get(type_text, "type", &type, &type_size)) return NULL;
     if (!publisher_enter(self)) return NULL;
+    if (type_text && !text_get(type_text, "type", &type, &type_size)) {
+        publisher_leave(self);
+        return NULL;
+    }
     const void *body = bytes_data(bytes);
     size_t size = bytes_size(bytes);
     /* Twice, so that the compiler knows in one of them that there is no type to look at. */

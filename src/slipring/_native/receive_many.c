@@ -62,6 +62,7 @@ static int append_next(Subscriber *self, PyObject *list) {
 /* What follows the first one. False with an exception that is to be raised: what was received is not thrown away for what
  * came after it, and that error comes again next time. */
 static bool append_rest(Subscriber *self, PyObject *list, Py_ssize_t limit) {
+    if (self->handle.closing) return true; /* meanwhile, by another thread */
     if (!subscriber_enter(self)) return false;
     Py_ssize_t count = 1, run;
     int code = SLIPRING_OK;

@@ -203,6 +203,7 @@ class RemotePublisher(Handle, Closing):
 
     def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
         """Wait until at least n subscribers are attached; False on expiry."""
+        self._subscribers()  # is told first of what is wrong with the topic or with us
         n = wanted_subscribers(n, self._link.request("stats", topic=self.topic)["max_readers"])
         seconds = timeout_s(timeout)
         deadline = math.inf if seconds is None else time.monotonic() + seconds

@@ -11,6 +11,7 @@ periodically does so twice as often there. A wait that looks by itself whenever 
 
 import asyncio
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from slipring.bench.case import Case
@@ -91,17 +92,22 @@ def watched(process: int, seconds: float) -> Figures:
     }
 
 
-def tasks(process: int) -> list[Path]:
-    return list(Path(f"/proc/{process}/task").iterdir())
+def told_by_threads(process: int, file: str) -> list[str]:
+    """That file of each of its threads; one that ends meanwhile tells nothing."""
+    told = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            told.append((task / file).read_text())
+    return told
 
 
 def cpu_ns(process: int) -> int:
     """Time on a processor; the first number of schedstat, which counts ns where others count ticks."""
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks(process))
+    return sum(int(text.split()[0]) for text in told_by_threads(process, "schedstat"))
 
 
 def switches(process: int) -> int:
-    """How often it went to sleep, and so was woken."""
-    text = "".join((task / "status").read_text() for task in tasks(process))
+    """How often its threads went to sleep, and so were woken; without those that have ended."""
+    text = "".join(told_by_threads(process, "status"))
     lines = (line.split() for line in text.splitlines())
     return sum(int(line[1]) for line in lines if line[0] == "voluntary_ctxt_switches:")
