@@ -127,7 +127,9 @@ def test_bad_arguments_are_named_and_start_nothing(tmp_path, seconds):
 def test_a_terminal_gets_a_live_view(tmp_path):
     import pty
 
+    # Spark's line is the same as in plain lines (test_demo_with_spark.py), and its start takes longer than all of this.
     command = [sys.executable, "-m", "demo", "--seconds", "2", "--seed", "2", "--out", str(tmp_path)]
+    command.append("--without-spark")
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "150", "LINES": "50"}
     process = subprocess.Popen(command, cwd=REPOSITORY, stdout=theirs, stderr=theirs, env=environment)
