@@ -144,3 +144,22 @@ def test_views_and_loans_of_several_threads_do_not_disturb_each_other(bus, backg
     for call in publishing:
         call.result()
     assert [call.result() for call in reading] == [THREADS * count] * 2
+
+
+def test_threads_that_attach_one_subscriber_at_once_do_not_stand_in_each_others_way(bus, background):
+    for turn in range(20):
+        sub = bus.subscriber(f"t{turn}", cursor="c")
+        received: list[int] = []
+
+        def take(sub=sub, received=received):
+            while len(received) < 8:
+                message = sub.recv(timeout=0)
+                if message is not None:
+                    received.append(message.seq)
+
+        threads = [background(take) for _ in range(4)]
+        bus.publisher(f"t{turn}", delivery="reliable", capacity=4096, slots=16).send_many([b"x"] * 8)
+        for thread in threads:
+            thread.result()
+        assert sorted(received) == list(range(8))
+        sub.close()

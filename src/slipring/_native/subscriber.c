@@ -38,7 +38,7 @@ static bool texts_parse(PyObject *tuple, const char *argument, struct texts *out
 }
 
 /* arguments: (start, start_seq, lossy, conflate, cursor, expires_ns, types, ignore_types, ignore_senders, own) */
-static SELDOM int attach(Subscriber *self, bool topic_is_new) {
+static int open_topic(Subscriber *self, bool topic_is_new) {
     slipring_subscribing how = {0};
     slipring_filter filter = {0};
     unsigned long long start_seq;
@@ -76,19 +76,28 @@ static SELDOM int attach(Subscriber *self, bool topic_is_new) {
     int code;
     slipring_subscriber *sub = NULL;
     const char *bus_path = self->bus_path, *topic = self->topic_name;
-    Py_BEGIN_ALLOW_THREADS
+    PyThreadState *state = handle_release_gil(&self->handle);
     code = slipring_subscriber_open(bus_path, topic, &how, &sub);
-    Py_END_ALLOW_THREADS
+    handle_retake_gil(&self->handle, state);
     if (code == SLIPRING_NOT_FOUND) return 0;
     if (code) {
         raise_code(code);
         return -1;
     }
-    if (self->sub || self->handle.closing) /* another thread was faster */
+    if (self->handle.closing) /* meanwhile, by another thread */
         slipring_subscriber_close(sub);
     else
         self->sub = sub;
     return 1;
+}
+
+/* 1, 0 if there is no topic yet, -1 with an exception. One thread at a time: a second one would find the first one's cursor
+ * or place taken. */
+static SELDOM int attach(Subscriber *self, bool topic_is_new) {
+    handle_lock(&self->handle);
+    int found = self->sub ? 1 : open_topic(self, topic_is_new);
+    handle_unlock(&self->handle);
+    return found;
 }
 
 static char *copy_text(const char *text) {
