@@ -39,13 +39,17 @@ def size_bytes(argument: str, value: int | str) -> int:
     return positive(argument, value)
 
 
+def _integer(argument: str, value: SupportsIndex) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{argument} must be an integer, not {type(value).__name__}") from None
+
+
 def positive(argument: str, value: SupportsIndex) -> int:
     if isinstance(value, bool):
         raise TypeError(f"{argument} must be an integer, not bool")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{argument} must be an integer, not {type(value).__name__}") from None
+    number = _integer(argument, value)
     if not 0 < number < 2**63:
         raise BadArgument(f"{argument}={number} must be at least 1 and below 2**63", argument=argument)
     return number
@@ -53,10 +57,7 @@ def positive(argument: str, value: SupportsIndex) -> int:
 
 def natural(argument: str, value: SupportsIndex) -> int:
     """How many: none, or more."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{argument} must be an integer, not {type(value).__name__}") from None
+    number = _integer(argument, value)
     if number < 0:
         raise BadArgument(f"{argument}={number} must be at least 0", argument=argument)
     return number
@@ -64,10 +65,7 @@ def natural(argument: str, value: SupportsIndex) -> int:
 
 def nanoseconds(argument: str, value: SupportsIndex) -> int:
     """A point in time that 64 bits hold."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{argument} must be an integer, not {type(value).__name__}") from None
+    number = _integer(argument, value)
     if not -(2**63) <= number < 2**63:
         raise BadArgument(
             f"{argument}={number} is no time in nanoseconds that 64 bits hold", argument=argument
