@@ -56,21 +56,16 @@ storm: setup
 		tests/crash/test_storm.py tests/crash/test_storm_structures.py -o timeout=0
 
 nested: setup
-	[ -e build-nested/build.ninja ] || $(BIN)/meson setup build-nested -Dcore_only=true --buildtype=release >/dev/null
-	PATH=$(CURDIR)/$(BIN):$$PATH ninja --quiet -C build-nested
-	for test in two_ends_killed_at_any_points_disturb_nobody frames_survive_two_deaths_at_any_points \
-		a_recoverer_killed_at_any_point_disturbs_nobody; do \
-		build-nested/core/tests/$$test $(ONE_IN) 2>build-nested/$$test.log \
-			|| { tail -n 4 build-nested/$$test.log; exit 1; }; done
+	SLIPRING_ONE_IN=$(ONE_IN) $(BIN)/python -m pytest -s tests/prove/test_two_deaths.py -k "not sanitizers"
 
 soak: setup
 	PYTHONPATH=tests:. $(BIN)/python -m soak --hours $(HOURS)
 
 states: setup
-	sh core/tests/states/thorough.sh
+	$(BIN)/python -m pytest -s tests/prove/test_crash_states.py
 
 schedules: setup
-	SLIPRING_SCHEDULES_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/core/test_schedules.py -k longer -o timeout=0
+	SLIPRING_SCHEDULES_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/prove/test_schedules.py -k longer -o timeout=0
 
 fuzz: setup
 	@sh tools/test-tools.sh

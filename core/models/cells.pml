@@ -6,7 +6,7 @@
  *
  *     spin -DN=2 -a cells.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/core/test_cells_spin.py runs it for several depths, and once for each of the BREAK_ switches, which plant a
+ * tests/prove/test_cells_spin.py runs it for several depths, and once for each of the BREAK_ switches, which plant a
  * mistake that it must find.
  */
 #ifndef N

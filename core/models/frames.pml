@@ -7,7 +7,7 @@
  *
  *     spin -DK=2 -a frames.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/core/test_frames_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
+ * tests/prove/test_frames_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
  * find.
  */
 #ifndef K

@@ -9,7 +9,7 @@
  *
  *     spin -DWRITERS=2 -a reclaim.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/core/test_ring_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
+ * tests/prove/test_ring_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
  * find.
  */
 #ifndef WRITERS

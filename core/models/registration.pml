@@ -22,7 +22,7 @@
  *
  *     spin -a registration.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/core/test_registration_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
+ * tests/prove/test_registration_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
  * find.
  */
 #ifndef MEMBERS

@@ -34,7 +34,9 @@ static void other_settings(void) {
     CHECK_CODE(create(16, 3, "a", true), SLIPRING_EXISTS);
     CHECK_CODE(create(8, 65537, "a", true), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(create(UINT64_C(1) << 33, 1, "a", true), SLIPRING_BAD_ARGUMENT);
-    CHECK_CODE(create(8, 3, (char[2100]){[0 ... 2090] = 'x'}, true), SLIPRING_BAD_ARGUMENT);
+    char long_format[2100] = {0};
+    memset(long_format, 'x', sizeof long_format - 1);
+    CHECK_CODE(create(8, 3, long_format, true), SLIPRING_BAD_ARGUMENT);
 }
 
 static void second_ends(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory of memory.h itself: small programs of which it is known what C11 lets them see. tests/core/test_schedules.py
+ * The memory of memory.h itself: small programs of which it is known what C11 lets them see. tests/prove/test_schedules.py
  * knows how many outcomes each must have, no more and no fewer.
  */
 #include "memory.h"

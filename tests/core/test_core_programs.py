@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The core's own programs (core/tests), one item each, under ASAN and UBSAN. tests/prove runs them in every variant."""
+
+import pytest
+
+from support import core_build
+
+SCALE = 0.3  # of the counts of the long ones
+FOR_PROVE = ("states", "two_deaths")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "test",
+    [test for test in core_build.tests("asan") if test.suite not in FOR_PROVE],
+    ids=lambda test: test.name,
+)
+def test_a_promise_of_the_core_is_kept_under_sanitizers(test):
+    print(core_build.run(test, SCALE))
