@@ -9,21 +9,22 @@ JOBS ?= 2
 HOURS ?= 2
 ONE_IN ?= 1
 
-.PHONY: help setup test demo bench lint storm nested states schedules fuzz soak mutants clean
+.PHONY: help setup test prove demo bench lint storm nested states schedules fuzz soak clean
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with slipring, all extras and the tools of the tests"
 	@echo "make demo    a robot of real processes, recorded through Spark; both killed and restarted, and added up"
-	@echo "make test    all tests, JOBS=$(JOBS) at a time: C core with sanitizers, processes, crashes, hostile contents, Spark, CLI"
-	@echo "make lint    style, types, layers"
+	@echo "make test    the tests that every change must pass, JOBS=$(JOBS) at a time"
+	@echo "make prove   the proofs of the core: models, schedules, crash states, defects; only the PARTS that have changed"
+	@echo "make lint    style, types, layers, and whether the core is proven"
 	@echo "make bench   figures against rivals and bare C, with targets and a picture, in benchmarks/results"
-	@echo "make storm   a random SIGKILL storm of SECONDS=$(SECONDS), or KILLS=n"
-	@echo "make nested  a recoverer killed at its every point, after a death at every point (or ONE_IN=n of them)"
-	@echo "make states  every crash state of the core, each pair of deaths recovered in every way"
+	@echo "Longer runs of single proofs, which are not recorded:"
+	@echo "make storm     random SIGKILLs for SECONDS=$(SECONDS), or KILLS=n"
+	@echo "make nested    a recoverer killed at each of its points, after a death at each point (or ONE_IN=n of them)"
+	@echo "make states    every crash state of the core, and every pair of them"
 	@echo "make schedules orders of steps of the real core, searched for SECONDS=$(SECONDS)"
-	@echo "make fuzz    hostile bytes for SECONDS=$(SECONDS) in all, or TARGET=name alone; found inputs in build-fuzz/found"
-	@echo "make soak    HOURS=$(HOURS) of traffic, kills and recording; what grows, waits or is lost, in soak-report"
-	@echo "make mutants take the code behind each promise away and see that its tests notice"
+	@echo "make fuzz      hostile bytes for SECONDS=$(SECONDS) in all, or TARGET=name alone; found inputs in build-fuzz/found"
+	@echo "make soak      HOURS=$(HOURS) of traffic, kills and recording, with a report in soak-report"
 
 setup: $(STAMP)
 
@@ -33,12 +34,16 @@ $(STAMP): pyproject.toml meson.build meson.options core/meson.build src/slipring
 
 test: setup
 	@sh tools/test-tools.sh
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder
+
+prove: setup
+	@sh tools/prove-tools.sh
+	PYTHONPATH=tests $(BIN)/python -m prove --jobs $(JOBS) $(PARTS)
 
 demo: setup
 	$(BIN)/python -m demo
 
-# Spark first: its figures are among the targets that the other tells.
+# Spark first: its figures are among the targets that the other reports.
 bench: setup
 	@sh tools/bench-tools.sh
 	$(BIN)/python -m benchmarks.spark
@@ -58,9 +63,6 @@ storm: setup
 nested: setup
 	SLIPRING_ONE_IN=$(ONE_IN) $(BIN)/python -m pytest -s tests/prove/test_two_deaths.py -k "not sanitizers"
 
-soak: setup
-	PYTHONPATH=tests:. $(BIN)/python -m soak --hours $(HOURS)
-
 states: setup
 	$(BIN)/python -m pytest -s tests/prove/test_crash_states.py
 
@@ -71,8 +73,8 @@ fuzz: setup
 	@sh tools/test-tools.sh
 	$(BIN)/python tests/fuzz --seconds $(SECONDS) $(if $(TARGET),--target $(TARGET))
 
-mutants: setup
-	PYTHONPATH=tests $(BIN)/python -m mutants
+soak: setup
+	PYTHONPATH=tests:. $(BIN)/python -m soak --hours $(HOURS)
 
 clean:
 	rm -rf build build-* $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-report soak-report

@@ -2,14 +2,10 @@
 """The model of cells (core/models/cells.pml) holds in every interleaving, with both ends killed between any
 two steps; and it notices mistakes that are planted in it."""
 
-from functools import partial
-
 import pytest
 
-from support import spin
 from support.spin import WATCHDOG_S, errors
 
-verify = partial(spin.verify, "cells.pml")
 SIZES = [
     {"N": 1, "PUTS": 4, "TAKES": 3},
     {"N": 2, "PUTS": 4, "TAKES": 2},
@@ -20,15 +16,15 @@ SIZES = [
 
 @pytest.mark.timeout(WATCHDOG_S)
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_no_interleaving_and_no_death_tears_repeats_reorders_or_loses_a_cell(tmp_path, size):
-    report = verify(tmp_path, **size)
+def test_no_interleaving_and_no_death_tears_repeats_reorders_or_loses_a_cell(verify, size):
+    report = verify("cells.pml", **size)
     assert errors(report) == 0, report
     assert "unreached" in report or "states, stored" in report
 
 
 @pytest.mark.parametrize("mistake", ["KEPT", "TURN_FIRST", "ONE_INTENT", "ORDER"])
-def test_the_model_notices_a_planted_mistake(tmp_path, mistake):
+def test_the_model_notices_a_planted_mistake(verify, mistake):
     sizes = {"N": 1, "PUTS": 4, "TAKES": 3}
     if mistake == "ORDER":  # needs a writer that goes round within one snapshot
         sizes = {"N": 2, "PUTS": 6, "TAKES": 2, "DEATHS": 0}
-    assert errors(verify(tmp_path, **sizes, **{f"BREAK_{mistake}": 1})) > 0
+    assert errors(verify("cells.pml", **sizes, **{f"BREAK_{mistake}": 1})) > 0

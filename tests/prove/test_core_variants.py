@@ -18,7 +18,17 @@ UNDER_VALGRIND = [
 VALGRIND = ("valgrind", "--error-exitcode=1", "-q", "--leak-check=full")
 # Without two checks of the analyzer, which cannot know that a header was read whole, or that a filter owns its texts.
 ANALYZER = [
-    *["gcc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-Icore/include", "-Icore/src", "-Wall", "-Wextra", "-Werror"],
+    *[
+        "gcc",
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-O1",
+        "-Icore/include",
+        "-Icore/src",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+    ],
     *["-fanalyzer", "-Wno-analyzer-use-of-uninitialized-value", "-Wno-analyzer-malloc-leak"],
     *["-c", "-o", "/dev/null"],
 ]

@@ -4,7 +4,7 @@ between any two steps; and it notices mistakes that are planted in it."""
 
 import pytest
 
-from support.spin import WATCHDOG_S, errors, verify
+from support.spin import WATCHDOG_S, errors
 
 SIZES = [
     {"K": 2, "READERS": 1, "FRAMES": 3},
@@ -17,11 +17,11 @@ SIZES = [
 
 @pytest.mark.timeout(WATCHDOG_S)
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_no_interleaving_and_no_death_changes_a_held_frame_or_shows_half_of_one(tmp_path, size):
-    report = verify("frames.pml", tmp_path, **size)
+def test_no_interleaving_and_no_death_changes_a_held_frame_or_shows_half_of_one(verify, size):
+    report = verify("frames.pml", **size)
     assert errors(report) == 0, report
 
 
 @pytest.mark.parametrize("mistake", ["NUMBERS", "MARK", "WRITER_LOOKS", "READER_LOOKS", "EARLY", "ABORT"])
-def test_the_model_of_frames_notices_a_planted_mistake(tmp_path, mistake):
-    assert errors(verify("frames.pml", tmp_path, READERS=1, **{f"BREAK_{mistake}": 1})) > 0
+def test_the_model_of_frames_notices_a_planted_mistake(verify, mistake):
+    assert errors(verify("frames.pml", READERS=1, **{f"BREAK_{mistake}": 1})) > 0

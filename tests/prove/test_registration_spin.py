@@ -2,14 +2,10 @@
 """The model of registration and sweep (core/models/registration.pml) holds in every interleaving, with everybody
 killed, or stopped for ever, between any two steps; and it notices the mistakes that are planted in it."""
 
-from functools import partial
-
 import pytest
 
-from support import spin
 from support.spin import WATCHDOG_S, errors
 
-verify = partial(spin.verify, "registration.pml")
 READERS = [
     {"DEATHS": 1, "STOPS": 1},
     {"DEATHS": 2, "STOPS": 0},
@@ -25,18 +21,18 @@ OF_WRITERS = ["INCARNATION", "STOPPED", "LOOK_ORDER", "LOCK", "CLOSE", "ABANDON"
 
 @pytest.mark.timeout(WATCHDOG_S)
 @pytest.mark.parametrize("size", [*READERS, *WRITERS], ids=str)
-def test_no_live_entry_is_swept_and_no_dead_one_stays(tmp_path, size):
-    report = verify(tmp_path, **size)
+def test_no_live_entry_is_swept_and_no_dead_one_stays(verify, size):
+    report = verify("registration.pml", **size)
     assert errors(report) == 0, report
 
 
 @pytest.mark.timeout(WATCHDOG_S)
 @pytest.mark.parametrize("mistake", OF_READERS)
-def test_a_planted_mistake_of_readers_is_noticed(tmp_path, mistake):
-    assert errors(verify(tmp_path, **{f"BREAK_{mistake}": 1})) > 0
+def test_a_planted_mistake_of_readers_is_noticed(verify, mistake):
+    assert errors(verify("registration.pml", **{f"BREAK_{mistake}": 1})) > 0
 
 
 @pytest.mark.timeout(WATCHDOG_S)
 @pytest.mark.parametrize("mistake", OF_WRITERS)
-def test_a_planted_mistake_of_writers_is_noticed(tmp_path, mistake):
-    assert errors(verify(tmp_path, WRITERS=1, **{f"BREAK_{mistake}": 1})) > 0
+def test_a_planted_mistake_of_writers_is_noticed(verify, mistake):
+    assert errors(verify("registration.pml", WRITERS=1, **{f"BREAK_{mistake}": 1})) > 0

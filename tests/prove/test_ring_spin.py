@@ -4,7 +4,7 @@ notices the mistakes that are planted in it: claim.pml, reclaim.pml and wake.pml
 
 import pytest
 
-from support.spin import WATCHDOG_S, errors, verify
+from support.spin import WATCHDOG_S, errors
 
 WHOLE = [
     ("claim", {"SLOTS": 2, "SENDS": 2}),
@@ -27,17 +27,17 @@ MISTAKES = [
 
 @pytest.mark.timeout(WATCHDOG_S)
 @pytest.mark.parametrize(("model", "size"), WHOLE, ids=str)
-def test_no_interleaving_and_no_death_breaks_the_ring(tmp_path, model, size):
-    report = verify(f"{model}.pml", tmp_path, **size)
+def test_no_interleaving_and_no_death_breaks_the_ring(verify, model, size):
+    report = verify(f"{model}.pml", **size)
     assert errors(report) == 0, report
 
 
 @pytest.mark.timeout(WATCHDOG_S)
 @pytest.mark.parametrize(("model", "mistake"), MISTAKES)
-def test_the_models_of_the_ring_notice_a_planted_mistake(tmp_path, model, mistake):
+def test_the_models_of_the_ring_notice_a_planted_mistake(verify, model, mistake):
     size = {"SLOTS": 2, "SENDS": 3} if model == "claim" else {}
     if mistake.startswith("RUN_"):
         size = {"SLOTS": 4, "SENDS": 2, "RUN": 2}
     if mistake.startswith("HEIR"):  # of the dead: the reader that the kernel has woken for them
         size = {"PUBLISHERS": 1, "READERS": 2, "SENDS": 1, "DEATHS": 2}
-    assert errors(verify(f"{model}.pml", tmp_path, **size, **{f"BREAK_{mistake}": 1})) > 0
+    assert errors(verify(f"{model}.pml", **size, **{f"BREAK_{mistake}": 1})) > 0

@@ -67,7 +67,12 @@ def run(test: Test, scale: float, *arguments: str, under: tuple[str, ...] = ()) 
     command = [*under, str(program(test.variant, test.target)), *test.arguments, *arguments]
     environment = {**os.environ, "SLIPRING_TEST_SCALE": str(scale)}
     done = subprocess.run(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     )
     assert done.returncode == 0, f"{' '.join(command)}\nexit code {done.returncode}\n{done.stdout[-8000:]}"
     return done.stdout

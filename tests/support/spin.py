@@ -21,11 +21,11 @@ def verify(model: str, place: Path, **switches) -> str:
         done = subprocess.run(
             command, cwd=place, capture_output=True, text=True, timeout=WATCHDOG_S, check=True
         )
-    print(f"{model} {switches}: {_states(done.stdout)} states")
+    print(f"{model} {switches}: {states(done.stdout)} states")
     return done.stdout
 
 
-def _states(report: str) -> int:
+def states(report: str) -> int:
     return int(re.search(r"(\d+) states, stored", report)[1])
 
 
