@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support import leaks
+from support import leaks, order, patience
 from support.processes import Processes
 from support.waiting import Call
 
@@ -23,6 +23,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_configure(config) -> None:
     config.addinivalue_line("markers", "foreign_files: the test leaves files of its own in the bus root")
     config.addinivalue_line("markers", "leaks_allowed(reason): the leak check is not made after this test")
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items) -> None:
+    patience.scale_timeouts(items)
+    order.arrange(items)
 
 
 @pytest.hookimpl(wrapper=True)

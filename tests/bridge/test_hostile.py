@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import slipring
 from slipring.bridge import wire
-from support.waiting import eventually
+from support.waiting import WATCHDOG_S, eventually
 
 KINDS = sorted(wire._KINDS)
 numbers = st.integers(0, (1 << 63) - 1)
@@ -120,7 +120,7 @@ def test_a_peer_that_talks_nonsense_disturbs_nobody(serve, connect, letters):
         assert bad.poll(10_000) or letters == BAD["nobody's handle"]
         for number in range(50):
             assert pub.send(b"%d" % number) == number
-            assert sub.recv(5).seq == number
+            assert sub.recv(WATCHDOG_S).seq == number
     context.term()
     assert served.process.alive and remote.topics() == ["t"]
 
@@ -159,7 +159,7 @@ def test_memory_is_bounded_at_both_ends_for_a_subscriber_that_never_reads(serve,
         subs = [remote.subscriber("t") for _ in range(4)]
         say("ready")
         hear()
-        say([sub.recv(5).seq for sub in subs], [sub.lost for sub in subs])
+        say([sub.recv(60).seq for sub in subs], [sub.lost for sub in subs])
         remote.close()
         """,
         address=served.address,

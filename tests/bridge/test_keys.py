@@ -8,6 +8,7 @@ import pytest
 
 import slipring
 from slipring.bridge import Server, keys
+from support.waiting import WATCHDOG_S
 
 TIMEOUT = "connect_timeout=3"
 
@@ -49,7 +50,7 @@ def test_an_allowed_client_is_let_in(right, connect, bus):
     remote = connect(right)
     sub = bus.subscriber("t")
     remote.publisher("t").send(b"x")
-    assert sub.recv(5).body == b"x"
+    assert sub.recv(WATCHDOG_S).body == b"x"
 
 
 def test_what_is_sent_cannot_be_read_on_the_way(right, proxy, connect, guarded):
@@ -79,7 +80,7 @@ def test_wrong_or_missing_keys_are_denied_and_nobody_else_is_affected(
         slipring.Bus(address)
     assert guarded.address in str(caught.value) and caught.value.argument == "key"
     inside.publisher("t").send(b"x")
-    assert sub.recv(5).body == b"x"
+    assert sub.recv(WATCHDOG_S).body == b"x"
 
 
 def test_keys_for_a_server_without_are_denied(serve, ring):

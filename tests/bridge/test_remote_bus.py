@@ -9,7 +9,7 @@ import pytest
 import slipring
 from slipring.bridge import RemoteBus
 from slipring.testing import SteppedBus
-from support.waiting import eventually
+from support.waiting import WATCHDOG_S, eventually
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_message_arrives_with_everything_it_was_sent_with(remote, bus):
     local = bus.subscriber("t")
     sub = remote.subscriber("t")
     seq = remote.publisher("t", sender="ann").send(b"body", type="a.v1")
-    got, same = sub.recv(5), local.recv(5)
+    got, same = sub.recv(WATCHDOG_S), local.recv(WATCHDOG_S)
     assert (got.seq, got.body, got.type, got.sender, got.topic) == (seq, b"body", "a.v1", "ann", "t")
     assert got == same  # time stamp included
 
@@ -42,7 +42,7 @@ def test_a_message_arrives_with_everything_it_was_sent_with(remote, bus):
 def test_a_message_of_a_local_publisher_arrives_with_its_own_time_stamp(remote, bus):
     sub, local = remote.subscriber("t"), bus.subscriber("t")
     bus.publisher("t", sender="bob").send(b"x", type="k")
-    assert sub.recv(5) == local.recv(5)
+    assert sub.recv(WATCHDOG_S) == local.recv(WATCHDOG_S)
 
 
 def test_what_was_published_before_is_seen_by_a_recv_that_does_not_wait(remote, bus):
@@ -62,7 +62,7 @@ def test_a_slow_remote_reader_of_a_lossy_topic_is_told_its_loss_exactly(remote, 
         assert sent < 1_000_000
         pub.send_many([b"x" * 100] * 100)
         sent += 100
-        assert sub.recv(5) is not None
+        assert sub.recv(WATCHDOG_S) is not None
     received = sub.received + len(sub.recv_many(sent))
     assert received + sub.lost == sent and sub.filtered == 0
     assert sub.position == sent
@@ -84,9 +84,9 @@ def test_conflate_gives_the_newest(remote, bus):
     sub = remote.subscriber("t", conflate=True)
     for number in range(100):
         pub.send(b"%d" % number)
-    assert sub.recv(5).body == b"99"
+    assert sub.recv(WATCHDOG_S).body == b"99"
     pub.send(b"100")
-    assert sub.recv(5).body == b"100"
+    assert sub.recv(WATCHDOG_S).body == b"100"
     assert sub.recv(0) is None
     assert sub.received + sub.lost + sub.filtered == 101
 
@@ -102,10 +102,10 @@ def test_a_remote_reader_that_does_not_read_holds_back_a_reliable_publisher_and_
     assert sent == 15
     got = []
     while len(got) < sent:
-        got += sub.recv_many(100, timeout=5)
+        got += sub.recv_many(100, timeout=WATCHDOG_S)
     assert [m.body for m in got] == [b"%d" % number for number in range(sent)]
     assert sub.lost == 0
-    pub.send(b"x", timeout=5)
+    pub.send(b"x", timeout=WATCHDOG_S)
 
 
 def test_a_remote_publisher_waits_for_a_local_reliable_reader(remote, bus, background):
@@ -125,26 +125,26 @@ def test_a_remote_publisher_waits_for_a_local_reliable_reader(remote, bus, backg
 def test_starts_seek_and_cursors_are_those_of_the_topic(remote, bus):
     pub = bus.publisher("t", delivery="reliable")
     pub.send_many([b"%d" % number for number in range(10)])
-    assert remote.subscriber("t", start="last").recv(5).body == b"9"
-    assert remote.subscriber("t", start=4).recv(5).body == b"4"
+    assert remote.subscriber("t", start="last").recv(WATCHDOG_S).body == b"9"
+    assert remote.subscriber("t", start=4).recv(WATCHDOG_S).body == b"4"
     sub = remote.subscriber("t", start="oldest", cursor="c")
     assert [m.body for m in sub.recv_many(3, 5)] == [b"0", b"1", b"2"]
     sub.commit()
-    assert sub.recv(5).body == b"3"
+    assert sub.recv(WATCHDOG_S).body == b"3"
     with pytest.raises(slipring.Busy):
         bus.subscriber("t", cursor="c")
     sub.seek(8)
-    assert sub.recv(5).body == b"8"
+    assert sub.recv(WATCHDOG_S).body == b"8"
     sub.close()
     assert bus.cursors("t")[0]["position"] == 3
-    assert bus.subscriber("t", cursor="c").recv(5).body == b"3"
+    assert bus.subscriber("t", cursor="c").recv(WATCHDOG_S).body == b"3"
 
 
 def test_a_subscriber_may_come_before_its_topic(remote, bus):
     sub = remote.subscriber("t")
     assert not sub.attached and sub.recv(0) is None
     bus.publisher("t").send(b"x")
-    assert sub.recv(5).body == b"x"
+    assert sub.recv(WATCHDOG_S).body == b"x"
     assert sub.attached
 
 
@@ -166,7 +166,7 @@ def test_local_and_remote_subscribers_are_waited_for_together(remote, bus, backg
         waiting.wait_until_asleep()
         pubs[number].send(b"x")
         assert waiting.result() == [subs[number]]
-        assert subs[number].recv(5).body == b"x"
+        assert subs[number].recv(WATCHDOG_S).body == b"x"
 
 
 def test_a_stepped_subscriber_is_not_waited_for_with_others(remote, bus):
@@ -193,7 +193,7 @@ def test_a_removed_topic_is_told_to_a_subscriber_whose_window_is_full(remote, bu
 def test_asyncio_uses_the_same_subscriber(remote, bus):
     async def main():
         sub = remote.subscriber("t")
-        task = asyncio.create_task(sub.arecv(10))
+        task = asyncio.create_task(sub.arecv(WATCHDOG_S))
         await asyncio.sleep(0)
         bus.publisher("t").send(b"x")
         first = await task
@@ -221,7 +221,7 @@ def test_topics_are_created_described_and_removed(remote, bus):
     sub = remote.subscriber("t")
     remote.remove("t")
     with pytest.raises(slipring.TopicGone):
-        sub.recv(5)
+        sub.recv(WATCHDOG_S)
     with pytest.raises(slipring.TopicNotFound):
         remote.remove("t")
 

@@ -13,7 +13,9 @@ import threading
 import time
 from pathlib import Path
 
-WATCHDOG_S = 60.0
+from support.patience import scaled
+
+WATCHDOG_S = scaled(60.0)
 POLL_S = 0.002
 POLLER_LOOKS = 10
 
@@ -73,7 +75,7 @@ class Call:
     def done(self) -> bool:
         return not self._thread.is_alive()
 
-    def ended(self, timeout: float = 10.0) -> bool:
+    def ended(self, timeout: float = WATCHDOG_S) -> bool:
         self._thread.join(timeout)
         return self.done
 
