@@ -16,5 +16,6 @@ support.calling     Gate, offer_usual: methods that most tests of calls need.
 support.model       TopicModel, ReaderModel: what the documents promise, in plain Python (properties).
 support.spin        verify(model, place): core/models, searched whole.
 support.schedules   Build, run: the core compiled for core/tests/schedules, with a mistake planted in it or not.
+support.planted     package(place, name): a copy of the Python package with one of its named defects.
 support.leaks       Snapshot: descriptors, mappings, children, threads and files, compared around every test.
 """

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from support.planted import importing
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -43,9 +45,7 @@ class Copy:
 
 def environment(copy: Copy) -> dict[str, str]:
     """In which the copy's package is the one that is imported."""
-    # The repository's own build stands aside.
-    skipped = str(REPOSITORY / "build/cp311")
-    return {**os.environ, "PYTHONPATH": str(copy.package), "MESONPY_EDITABLE_SKIP": skipped}
+    return importing(copy.package)
 
 
 def tool(*command: str) -> None:

@@ -49,6 +49,7 @@ def listed(path: str) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
+        # defect listing_raises_os_error: raise
         raise fault(error, path) from error
 
 

@@ -33,6 +33,7 @@ class NumpyElements:
         self.dtype: Any = base
         self.shape = (*shape, *inner)
         self.size = base.itemsize * math.prod(self.shape)
+        # defect cells_hold_objects: if False:
         if base.hasobject:
             raise BadArgument(f"dtype={dtype} holds Python objects: cells hold plain data", argument="dtype")
         if self.size > LARGEST:
@@ -139,4 +140,5 @@ class NumpySlot:
 
     def take_back(self) -> bool:
         self.view.flags.writeable = False
+        # defect slot_put_with_live_slices: return True
         return sys.getrefcount(self._root) <= self._references

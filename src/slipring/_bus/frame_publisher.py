@@ -75,6 +75,7 @@ class Filling:
         if self._region is None:
             return
         self._array.flags.writeable = False
+        # defect frames_view_outlives_block: left = False
         left = sys.getrefcount(self._base) > 3  # our own, our array's, the question's
         region, buffer = self._region, self._buffer
         self._region = self._base = self._array = None

@@ -66,6 +66,7 @@ class Member(Closing):
     def _take_in(self) -> bool:
         """Move what has come in from the ring to the inbox; True if that made room."""
         before = self.subscriber.position
+        # defect member_ignores_arrivals: messages: list[Message] = []
         messages = self.subscriber.recv_many(1024, 0)
         self._inbox.extend(messages)
         self._inbox_bytes += sum(len(message.body) for message in messages)

@@ -131,6 +131,7 @@ class Origin:
             return Place()
         _, *numbers = _NOTE.unpack(note)
         before, after = Place(*numbers[:4]), Place(*numbers[4:])
+        # defect uncommitted_send_counts: if True:
         if after == Place() or was_committed(bus, self.topic, after.seq):
             return after
         return before
@@ -150,6 +151,7 @@ class Origin:
 
     def send(self, number: int, body: Any, type: str, sender: str, time_ns: int, lost: int = 0) -> int:
         """Publish, unless that number was published before; the sequence. Never waits: Full."""
+        # defect repeated_send_published_again: if number < 0:
         if number <= self.place.number:
             return self.place.seq
         after = (number, self.place.count + 1, lost)
@@ -163,6 +165,7 @@ class Origin:
         """Publish a column's values, numbered from `number` on; those that were published before are passed
         over. How many are done: fewer than there are when there is no room. Never waits."""
         data, offsets, first, count = column
+        # defect sink_row_published_again: passed = 0
         passed = min(count, max(0, self.place.number - number + 1))
         if passed == count:
             return count

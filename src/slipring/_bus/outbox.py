@@ -113,10 +113,13 @@ class Outbox:
 
     def publish(self, batch: Batch, send: Callable[[Batch], None]) -> None:
         """Once, whoever asks; first what an earlier process began and did not finish."""
+        # defect sink_batch_not_locked: with contextlib.nullcontext():
         with self.locked():
+            # defect sink_begun_batch_ignored: begun = None
             begun = self.begun()
             if begun is not None:
                 self._finish(begun, send)
+            # defect sink_done_batch_published_again: if True:
             if batch.number > self.done:
                 self._check(batch)
                 self._replace("batch", json.dumps(asdict(batch)))
@@ -179,6 +182,7 @@ class Outbox:
                 found = os.stat(self.file_of(part)).st_size
             except FileNotFoundError:
                 found = -1
+            # defect sink_missing_rows_found_late: if False:
             if found != part.size_bytes:
                 problem = f"staged rows of batch {batch.number} are gone: '{self.file_of(part)}'"
                 raise SystemFault(f"{problem}; start the query again, it stages them anew", argument="root")

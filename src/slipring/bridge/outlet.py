@@ -111,6 +111,7 @@ class Outlet:
         return frames
 
     def _begin_to_keep(self) -> None:
+        # defect bridge_server_keeps_nothing: position, reliable = self.subscriber._counts()[3], False
         position, reliable = self.subscriber._counts()[3], self.subscriber._counts()[6]
         self._may_keep = reliable
         if reliable:

@@ -25,6 +25,7 @@ class _Remote:
     monotonic = staticmethod(time.monotonic)
 
     def with_others(self) -> frozenset[Waits]:
+        # defect local_and_remote_wait_refused: return frozenset((self,))
         return frozenset((self, SHARED_MEMORY))
 
     def sleep(self, subscribers: tuple[Any, ...], timeout: float | None) -> None:

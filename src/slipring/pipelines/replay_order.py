@@ -143,6 +143,7 @@ def ordered(rows: DataFrame, extent: Extent) -> DataFrame:
     partitions = 1 + max(size // PARTITION_BYTES, extent.messages // PARTITION_ROWS)
     order = ["due_ns", "topic", "rank", "offset"]
     texts = {name: F.coalesce(name, F.lit("")) for name in ("sender", "type")}
+    # defect replay_unordered: sorted_rows = rows.repartitionByRange(partitions, *order)
     sorted_rows = rows.repartitionByRange(partitions, *order).sortWithinPartitions(*order)
     return sorted_rows.withColumns(texts).select(*COLUMNS)
 

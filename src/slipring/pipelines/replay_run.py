@@ -77,6 +77,7 @@ class Run:
             if paced:
                 pace.wait(due, self._tell_at_times)
             publisher = publishers[topic]
+            # defect replay_new_timestamps: stamp_ns = time.time_ns()
             stamp_ns = time_ns if stamped else time.time_ns()
             try:
                 publisher._send_as(value, type_, sender, stamp_ns, 0)

@@ -20,6 +20,7 @@ from slipring.errors import Busy, TopicGone, TopicNotFound
 from .failures import BadOption, CursorGone, CursorInUse, CursorMoved, TopicReplaced
 from .options import SourceOptions
 
+# defect spark_predecessor_not_awaited: PREDECESSOR_ENDS_S = -1.0
 PREDECESSOR_ENDS_S = 15.0  # the source process of the run before may be ending only now
 POLL_S = 0.05
 
@@ -63,6 +64,7 @@ class Cursors:
     def resume(self, topic: str, ranges: Ranges, start: int) -> None:
         """Hold again what a checkpoint says is to be read from `start` on."""
         position, _ = self.hold(topic, ranges, start)
+        # defect spark_moved_cursor_accepted: if False:
         if position > start >= ranges.oldest() and self._options.fail_on_loss:
             raise CursorMoved(topic, self._options.group or "", position, start)
 
@@ -73,6 +75,7 @@ class Cursors:
             return
         try:
             self._held[key].seek(end)
+            # defect spark_never_released: pass
             self._held[key].commit(end)
         except TopicGone as error:
             if error.argument == "cursor":

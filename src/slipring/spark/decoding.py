@@ -49,6 +49,7 @@ class Decoder:
         import pyarrow as pa
 
         decoded = self._decode(batch["value"])
+        # defect spark_bad_value_is_null: if False:
         if decoded.bad and self._mode == "FAILFAST":
             row = min(decoded.bad)
             raise BadValue(topic, batch["offset"][row].as_py(), decoded.bad[row])

@@ -36,6 +36,9 @@ Offsets = Mapping[str, Position]
 
 def dump(offsets: Offsets) -> dict[str, Any]:
     """What Spark is given."""
+    # defect spark_offsets_unsorted: topics = {
+    #     topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.origin}
+    #     for topic, at in offsets.items()}
     topics = {
         topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.origin}
         for topic, at in sorted(offsets.items())
@@ -78,6 +81,7 @@ def beginning(start: Position | None, end: Position) -> int:
     Usually where the one before ended. But Spark asks a new stream twice where it begins, and the answer may
     have changed in between ("latest", or a ring that went on): then the logged end knows where it was. The
     same for topics that are new, or were replaced, between the two."""
+    # defect spark_moved_origin_believed: if start is None or start.generation != end.generation:
     if start is None or start.generation != end.generation or start.origin != end.origin:
         return end.origin
     return start.next

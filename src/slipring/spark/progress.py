@@ -111,6 +111,7 @@ class Progress:
         fixed = self._ends.get(topic)
         if fixed is None or fixed.generation != at.generation:
             return at.next
+        # defect spark_available_now_endless: return ranges.committed(at.next)
         return max(at.next, min(ranges.committed(at.next), fixed.next))
 
     def _readable(self, topic: str, at: Position, end: int) -> int:
@@ -156,6 +157,9 @@ class Progress:
                 continue
             ranges = self._topics.same(topic, at.generation)
             if ranges is not None and ranges.delivery == "reliable":
+                # defect spark_released_before_commit: self._cursors.resume(topic, ranges, begin)
+                #     self._cursors.commit(topic, at.generation, at.next)
+                # defect spark_cursor_not_resumed: pass
                 self._cursors.resume(topic, ranges, begin)
             found.append(Range(topic, at.generation, begin, at.next))
         return found

@@ -78,6 +78,7 @@ def _stage(options: SinkOptions, job: str, batch: int, owner: str, rows: Iterato
 
 
 def _publish(options: SinkOptions, number: int, messages: Messages) -> None:
+    # defect sink_partitions_unordered: staged = [one for one in messages if isinstance(one, Staged)]
     staged = sorted((one for one in messages if isinstance(one, Staged)), key=lambda one: one.partition)
     parts = tuple(one.part for one in staged if one.part is not None)
     if not parts:
@@ -98,6 +99,7 @@ def _drop(options: SinkOptions, messages: Messages) -> None:
             if isinstance(one, Staged) and one.part is not None:
                 outbox = Outbox(bus.path, one.job)
                 begun = outbox.begun()
+                # defect sink_abort_drops_begun_rows: if True:
                 if begun is None or one.part not in begun.parts:
                     outbox.drop(one.part.file)
 

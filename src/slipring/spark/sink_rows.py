@@ -110,6 +110,7 @@ class Rows:
             topic, most = row["topic"], row["needed_max"]
             if topic not in self._capacities:
                 self._capacities[topic] = capacity(self._options, topic)
+            # defect sink_large_row_found_late: if False:
             if most > self._capacities[topic]:
                 raise TooLarge(
                     f"a row needs {most} bytes on topic {topic!r}, more than its capacity of "

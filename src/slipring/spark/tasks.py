@@ -70,6 +70,7 @@ def _ranges(options: SourceOptions, piece: Range) -> Ranges:
 
 def _check_host(options: SourceOptions, task: Task) -> None:
     host, boot = this_host()
+    # defect spark_other_host_reads: if False:
     if boot != task.boot:
         raise OtherHost(
             f"topic {task.piece.topic!r} of bus {options.bus!r} is in the memory of host {task.host} (boot "
@@ -120,6 +121,7 @@ def read(options: SourceOptions, task: Task) -> Iterator[pa.RecordBatch]:
             raise TopicReplaced(task.piece.topic, task.piece.generation, None) from None
         _tell(task, task.piece.size)
         return
+    # defect spark_loss_uncounted: if False:
     if ranges.lost > before:
         _tell(task, ranges.lost - before)
 
@@ -135,6 +137,7 @@ def _batches(options: SourceOptions, piece: Range, ranges: Ranges) -> Iterator[p
 
 
 def _check_loss(options: SourceOptions, piece: Range, lost: int) -> None:
+    # defect spark_loss_silent: if False:
     if lost and options.fail_on_loss:
         raise DataLoss(
             f"{lost} messages of [{piece.start}, {piece.end}) of topic {piece.topic!r} were overwritten "

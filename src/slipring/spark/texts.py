@@ -23,6 +23,7 @@ class Texts:
         names = {name.lower(): name for name in known}
         self._texts: dict[str, str] = {}
         for key, text in given.items():
+            # defect spark_unknown_option_ignored: if False:
             if key.lower() not in names:
                 near = difflib.get_close_matches(key.lower(), names, 1)
                 hint = f"did you mean {names[near[0]]}?" if near else f"there are {', '.join(known)}"

@@ -68,6 +68,7 @@ class Topics:
     def same(self, topic: str, generation: int) -> Ranges | None:
         """The topic, if it is of that generation. If not, an error, or None where loss is allowed."""
         found = self.find(topic)
+        # defect spark_replaced_topic_read: if found is not None:
         if found is not None and found.generation == generation:
             return found
         if self._options.fail_on_loss:

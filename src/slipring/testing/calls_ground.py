@@ -99,12 +99,14 @@ class SteppedGround(Ground):
     retries_s = (0.0, 0.0)
 
     def __init__(self, bus: SteppedBus) -> None:
+        # defect stepped_calls_use_machine_clock: self.clock = __import__("time")
         self.clock = bus.clock
         self._world = bus._world
 
     def random(self, size: int) -> bytes:
         """Apart from the choices of the scheduler, which calls must not change."""
         text = f"{self._world.seed!r} {self._world.number()}"
+        # defect stepped_client_ids_random: return super().random(size)
         return hashlib.sha256(text.encode()).digest()[:size]
 
     # Who lives

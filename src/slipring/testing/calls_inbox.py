@@ -54,6 +54,7 @@ class SteppedInbox(Inbox):
 
     def may_go_on(self, call: Pending) -> bool:
         """Whether looking would find something."""
+        # defect stepped_dead_server_unnoticed: if call.ready:
         if call.ready or not self._lives(call.instance):
             return True
         try:

@@ -83,6 +83,7 @@ class SteppedCells:
     def put(self) -> int:
         """What is in the writer's own cell; its sequence."""
         self._flying.append(bytes(self.cell(self.own)))
+        # defect stepped_cells_before_delivery: self.land()
         if not self.readers:
             self.land()
         return self.puts - 1
@@ -134,6 +135,7 @@ class SteppedCells:
 
     def sit_down(self, kind: str, number: int) -> Place:
         there = self.places.get(kind)
+        # defect stepped_second_end_accepted: if False:
         if there is not None and there.alive:
             raise Busy(f"cells '{self.name}' have a {kind} already, and it is alive", argument="topic")
         place = self.places[kind] = Place(self, number, f"{kind[0]}{number}")

@@ -20,14 +20,17 @@ class FrameSource(SteppedSubscriber):
     def is_replaced(self) -> bool:
         """Whether the topic has other buffers by now."""
         there = None if self._topic is None else self._topic.pool
+        # defect stepped_new_buffers_ignored: return there is not None and there is not self.pool and self.pool is None
         return there is not None and there is not self.pool and (self.pool is None or self.pool.replaced)
 
     def is_done_with_pool(self) -> bool:
         """Whether the topic has others, and nothing of these is still on its way."""
         reader = self._reader
+        # defect stepped_frames_in_flight_dropped: return self.is_replaced() and reader is not None
         return self.is_replaced() and reader is not None and reader.next_delivery() is None
 
     def _end(self, life: str) -> None:
+        # defect stepped_killed_holder_keeps_frames: for hold in ():
         for hold in self.holds if life is KILLED else ():
             hold.end()
         super()._end(life)

@@ -86,6 +86,7 @@ class SteppedFrameWriter:
         numbers = {place: self._number_in(place) for place in places}
         newest = max(places, key=lambda place: numbers[place])
         newest = newest if numbers[newest] else -1
+        # defect stepped_held_frame_overwritten: excluded = set(self._open)
         excluded = pool.held() | set(self._open)
         free = [place for place in places if place not in excluded and place != newest]
         positions = [reader.position for reader in self._topic.readers if reader.index is not None]

@@ -135,6 +135,8 @@ class SteppedPublisher(Handle):
             text = (
                 "the ring is full: a reader, a held message or a claim is in the way; wait longer (timeout=)"
             )
+            # defect stepped_full_names_capacity: raise Full(
+            #     f"{text} or make the topic larger (capacity=, slots=)", argument="capacity")
             raise Full(f"{text} or make the topic larger (capacity=, slots=)", argument="timeout")
         self._pass_point("claimed")
         return seq

@@ -97,6 +97,7 @@ class Reader:
         """The sequence that can be delivered next. An open claim holds back what is behind it, to keep the
         order; a conflating reader passes it over.
         """
+        # defect stepped_delivery_reordered: seq = max(self.visible + self.number % 2, self.ring.oldest)
         seq = max(self.visible, self.ring.oldest)
         while seq < self.ring.tail:
             entry = self.ring.entries[seq]
@@ -135,6 +136,7 @@ class Reader:
 
     def _peek_next(self) -> int | None:
         self._catch_up()
+        # defect stepped_message_before_delivery: ring, end = self.ring, self.ring.tail
         ring, end = self.ring, min(self.visible, self.ring.tail)
         while self.position < ring.tail:
             entry = ring.entries[self.position]
@@ -144,6 +146,7 @@ class Reader:
             if entry.state is COMMITTED:
                 if self.position in self._missing:
                     self._missing.discard(self.position)
+                    # defect stepped_injected_loss_uncounted: pass
                     self.lost += 1
                 elif self.wish.passes(entry):
                     return self.position
@@ -195,4 +198,5 @@ class Reader:
             elif state is not ABANDONED:
                 self._settled_messages += 1
             self._settled += 1
+        # defect stepped_conflated_counted_lost: self.lost = max(self.lost, self._settled_messages - self.received)
         self.filtered = max(self.filtered, self._settled_messages - self.received)

@@ -65,6 +65,7 @@ class Scheduler:
                 return False
             if self._running is not None:
                 self._hand_back(self._running, wait)
+            # defect stepped_time_overtakes_delivery: elif wait.deadline_ns is not None or not self.turn():
             elif not self.turn():
                 self._pass_time(wait)
         return True
@@ -129,6 +130,7 @@ class Scheduler:
 
     def _pass_time(self, wait: Wait) -> None:
         times = [time for time in (wait.deadline_ns, self.next_timer_ns()) if time is not None]
+        # defect stepped_deadlock_silent: while not times: pass
         if not times:
             waits = [f"{task.name} for {task.waiting_for}" for task in self._tasks]
             others = f"; so do {', '.join(waits)}" if waits else ""

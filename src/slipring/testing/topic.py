@@ -132,6 +132,7 @@ class Topic:
     def detach_writer(self, writer: Writer, *, orderly: bool) -> None:
         """What it had claimed and not committed is abandoned."""
         for seq in [seq for seq, entry in self.ring.open.items() if entry.writer == writer.number]:
+            # defect stepped_dead_claim_stays_open: pass
             self.ring.abandon(seq)
         writer.alive = False
         if orderly and writer in self.writers:

@@ -50,6 +50,7 @@ class World:
         self.sleepers: Sleepers | None = None  # made when asyncio is used
         self.early: weakref.WeakValueDictionary[int, Attachment] = weakref.WeakValueDictionary()
         self._start_ns = start_ns
+        # defect stepped_choice_by_hash_seed: self._random = random.Random(hash(str(seed)))
         self._random = random.Random(seed)
         self._numbers = 0
         self._generations = 0
@@ -65,6 +66,7 @@ class World:
 
     def choose(self, items: Sequence[Item]) -> Item:
         """By the seed; random() is the one method whose results Python promises to keep."""
+        # defect stepped_first_choice_always: return items[0]
         return items[0] if len(items) == 1 else items[int(self._random.random() * len(items))]
 
     def note(self, event: str) -> None:

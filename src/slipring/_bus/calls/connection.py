@@ -49,6 +49,7 @@ class Connection:
         self._reply_topic = ""
         self.client_id = ""
         self.inbox: Inbox | None = None
+        # defect call_number_reused: self.numbers = itertools.repeat(1)
         self.numbers = itertools.count(1)
         self.closed = False
 

@@ -90,6 +90,7 @@ class Desk:
         try:
             self._check_seat()
         except SlipringError as error:
+            # defect server_outlives_its_bus: return True
             self.lost(error)
             return False
         return True
@@ -108,6 +109,7 @@ class Desk:
             self._check_seat()
         except SlipringError:
             return True
+        # defect stepped_dead_client_unnoticed: return self.unsent.can_go_on(self._ground.has_room)
         return not self.clients.all_live() or self.unsent.can_go_on(self._ground.has_room)
 
     def _look_around(self) -> None:
@@ -143,6 +145,7 @@ class Desk:
 
     def _take(self, caller: Caller, req_id: int, call: Call) -> Job | None:
         job = Job(caller, req_id, call, self._instance)
+        # defect call_of_earlier_server_runs: if call.server == 0:
         if call.server != self._instance:
             self.refuse(job, Reason.GONE)
             return None

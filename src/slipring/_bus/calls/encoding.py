@@ -53,6 +53,7 @@ CALL = Struct("<32sQ24sQqQIIII")
 CALL_FRONT = _front(60)
 CALL_MIDDLE = _vtable(m.CALL, 60, 44, 4, 12, 20, 28, 32, 36, 0)
 CALL_MIDDLE_WITH_TRAIL = _vtable(m.CALL, 60, 44, 4, 12, 20, 28, 32, 36, 40)
+# defect call_method_misplaced: METHOD_AT = 108
 METHOD_AT = 104
 
 _CREDIT = Struct("<32sQ12sI")

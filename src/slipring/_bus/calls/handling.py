@@ -55,10 +55,12 @@ def invoke(method: Method, job: Job, codec: Codec) -> Any:
     try:
         return method.function(*args, **kwargs)
     except TypeError as error:
+        # defect bad_arguments_blamed_on_method: if error.__traceback__ is not None and error.__traceback__.tb_next:
         if error.__traceback__ is not None and error.__traceback__.tb_next is None:
             # Raised by the call itself: the function was never entered.
             raise Refused(Error(Reason.BAD_ARGUMENTS, "", text_of(error))) from None
         raise Refused(describe(error)) from None
+    # defect method_error_ends_thread: except ZeroDivisionError as error:
     except BaseException as error:  # noqa: BLE001 - whatever a method raises belongs to its caller
         raise Refused(describe(error)) from None
     finally:

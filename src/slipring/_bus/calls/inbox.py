@@ -134,6 +134,7 @@ class Inbox:
         except decoding.Malformed:
             self.malformed += 1
             return
+        # defect answer_to_any_call: call = next(iter(self._calls.values()), None)
         call = self._calls.get(req_id)
         if call is None:
             self.dropped += 1

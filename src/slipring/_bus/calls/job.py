@@ -54,6 +54,7 @@ class Job:
     @property
     def hopeless(self) -> bool:
         """Whether it need not be begun."""
+        # defect hopeless_call_begins: return False
         return self._cancelled or self.caller.gone or self.late
 
     @property

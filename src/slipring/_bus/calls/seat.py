@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .ground import Ground, Looker
 
 VERSION = 1
+# defect second_server_accepted: _SETTINGS: dict[str, Any] = {
+#     "capacity": 4096, "slots": 16, "delivery": "lossy", "writers": "many"}
 _SETTINGS: dict[str, Any] = {"capacity": 4096, "slots": 16, "delivery": "lossy", "writers": "one"}
 _LOOK_EVERY_S = 0.005
 
@@ -76,6 +78,7 @@ class Seat:
 
     def leave(self) -> None:
         """Remove the topic while the seat is still ours, then give it up."""
+        # defect closed_server_stays_present: return
         with contextlib.suppress(SlipringError):  # else the next server takes it as it is
             self._bus.remove(names.seat_topic(self._service), missing_ok=True)
         self._publisher.close()
@@ -95,6 +98,7 @@ class View:
         if looker is None or hello is None:
             return False
         try:
+            # defect dead_server_looks_alive: return True
             return looker.owner(0) == hello.incarnation
         except SlipringError:
             return False  # closed by another thread, or the topic is gone

@@ -83,6 +83,8 @@ class Server(Closing):
 
     def _open_before_making(self, name: str, topic: dict[str, Any]) -> Subscriber:
         """The reader first: a client may send as soon as the topic exists."""
+        # defect server_reads_too_late: self._bus.create(name, **topic)
+        #     return self._bus.subscriber(name, start="new")
         requests = self._bus.subscriber(name, start="new")
         try:
             self._bus.create(name, **topic)
@@ -171,6 +173,7 @@ class Server(Closing):
     def close(self, grace: float = 0.0) -> None:
         """Stop. Methods that run have `grace` seconds to end; whoever still waits then gets PeerGone."""
         seconds = settings.timeout_s(grace, "grace")
+        # defect forked_child_closes_server: if False:
         if self._inherited():
             self._ended.set()  # for us; the service is our parent's
             return

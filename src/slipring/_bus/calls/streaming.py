@@ -70,6 +70,7 @@ class Streaming:
                 return self.stop()
             if not self._last:
                 with job.lock:
+                    # defect stream_ignores_credit: if self.credit <= -100_000:
                     if self.credit <= 0:
                         self.resting = True
                         return Rest.CREDIT

@@ -23,6 +23,7 @@ class Malformed(Exception):
 
 
 def _need(condition: bool, what: str) -> None:
+    # defect envelope_unchecked: pass
     if not condition:
         raise Malformed(what)
 
@@ -95,6 +96,7 @@ class Table:
         first = target + 4
         count = _U32.unpack_from(self._buffer, target)[0]
         _need(first % width == 0, "a vector that is not aligned")
+        # defect call_vector_end_unchecked: pass
         _need(first + count * width <= len(self._buffer), "a vector that ends outside the message")
         return first, first + count * width
 

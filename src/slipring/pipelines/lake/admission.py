@@ -55,12 +55,14 @@ def generation(value: Any) -> str:
 
 def stored(path: Any) -> str:
     """The path of a file of the recording: inside the lake, whatever the log says."""
+    # defect lake_replaced_path_unchecked: if not isinstance(path, str):
     if not isinstance(path, str) or not _FILE.fullmatch(path):
         raise ValueError(f"a file outside of messages/: {path!r}")
     return path
 
 
 def stored_as(path: Any, topic: Any, date: Any) -> str:
+    # defect lake_file_path_unchecked: return text(path, "path")
     match = _FILE.fullmatch(stored(path))
     if match is None or match["topic"] != topic or match["date"] != date:
         raise ValueError(f"a file in the place of another topic or date: {path!r}")
@@ -68,6 +70,7 @@ def stored_as(path: Any, topic: Any, date: Any) -> str:
 
 
 def staged(path: Any) -> str:
+    # defect lake_staged_path_unchecked: if not isinstance(path, str):
     if not isinstance(path, str) or not _STAGED.fullmatch(path):
         raise ValueError(f"a file staged outside of _staging/: {path!r}")
     return path

@@ -97,6 +97,7 @@ def merge(lake: Lake, group: list[File], stopped: Callable[[], bool] = lambda: F
         files = stage.files()
         _compare(lake, group, files)
         places.reached("compaction staged")
+        # defect lake_compaction_keeps_input: removed = [file.path for file in group[1:]]
         removed = [file.path for file in group]
         entry: Json = {"kind": "compaction", "time_ns": time.time_ns(), "remove": removed}
         entry["add"] = [asdict(file) for file in files]
@@ -139,6 +140,7 @@ def _row_groups(lake: Lake, group: list[File], stopped: Callable[[], bool]) -> I
             yield None
             return
         path = lake.where(file)
+        # defect lake_compaction_hides_damage: if False:
         if checksum(path) != file.crc32:
             raise DamagedLake(f"{path} is damaged (its check sum is wrong): restore it from a copy")
         with pq.ParquetFile(path) as source:
@@ -162,6 +164,7 @@ def _compare(lake: Lake, group: list[File], files: list[File]) -> None:
 
 def clear(lake: Lake, keep_s: float) -> int:
     """Delete files that were replaced longer ago than that."""
+    # defect lake_replaced_deleted_at_once: oldest_ns = time.time_ns()
     oldest_ns = time.time_ns() - int(keep_s * 1e9)
     paths = [path for path, when in lake.refresh().replaced.items() if when <= oldest_ns]
     for path in paths:

@@ -89,7 +89,10 @@ class Lake:
         if session not in self.refresh().sessions:
             raise BadArgument(f"the lake has no session {session!r}: begin one", argument="session")
         entry = {"kind": "batch", "session": session, "batch": batch, "time_ns": time.time_ns()}
+        # defect lake_moved_before_commit: self.move(files)
+        #     entry["add"] = [asdict(file) for file in files]
         entry["add"] = [asdict(file) for file in files]
+        # defect lake_batch_committed_twice: number = self.log.append(lambda state: entry)
         number = self.log.append(lambda state: None if batch <= state.sessions[session].last_batch else entry)
         if number is None:
             return False
@@ -116,12 +119,14 @@ class Lake:
 
     def check_inside(self, target: Path) -> None:
         """A recording of somebody else's may have links for directories: nothing is written through them."""
+        # defect lake_move_through_link: if False:
         if not target.parent.resolve().is_relative_to(self.path.resolve()):
             raise DamagedLake(f"{target.parent} leads out of the lake: remove that link")
 
     def roll_forward(self) -> None:
         """Finish the moves of a process that died after its commit."""
         stages = set(os.listdir(self.path / "_staging"))
+        # defect lake_moves_not_finished: if not stages and os.access(self.path / "_staging", os.W_OK):
         if stages and os.access(self.path / "_staging", os.W_OK):
             self.move(file for file in self.state.files.values() if file.staged.split("/")[1] in stages)
 

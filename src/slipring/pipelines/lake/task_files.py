@@ -52,6 +52,7 @@ def _by_day(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Cut by day of UTC; a hole counts by when it was found. The order of rows stays."""
     days = pc.divide(pc.coalesce(rows["timestamp_ns"], rows["received_ns"]), DAY_NS)
     bounds = pc.min_max(days).as_py()
+    # defect lake_midnight_ignored: if True:
     if bounds["min"] == bounds["max"]:
         if rows.num_rows:
             yield bounds["min"], rows

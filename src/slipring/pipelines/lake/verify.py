@@ -127,6 +127,7 @@ def _file_problems(lake: Lake, file: File) -> Iterator[Problem]:
         with Facts(path) as facts:
             if facts.rows != file.rows:
                 yield Problem(file.path, f"has {facts.rows} rows instead of {file.rows}: {fix}")
+            # defect lake_verify_trusts_statistics: elif facts.runs() != list(file.runs):
             elif facts.exact_runs() != list(file.runs):
                 yield Problem(file.path, "does not hold the offsets that the log says")
     except FileNotFoundError:
@@ -141,6 +142,7 @@ def _foreign(lake: Lake, state: State) -> Iterator[Problem]:
         inside = os.path.relpath(directory, lake.path)
         if lake.table == "delta" and inside.split("/")[1:2] == ["_delta_log"]:
             continue
+        # defect lake_verify_misses_foreign_files: pass
         found += [f"{inside}/{name}" for name in names]
     now = lake.refresh()  # a recorder may have gone on meanwhile
     for path in sorted({*found} - {*state.files, *state.replaced, *now.files, *now.replaced}):
@@ -153,6 +155,7 @@ def _offset_problems(state: State) -> Iterator[Problem]:
         for topic, runs in session.coverage.items():
             recorded[topic] += runs
             for before, after in pairwise(runs):
+                # defect lake_verify_misses_gaps: if False:
                 if before.generation == after.generation and before.end < after.first:
                     gap = f"{before.end} to {after.first - 1}"
                     yield Problem(topic, f"offsets {gap} are missing from the recording {session.id}")
@@ -162,6 +165,7 @@ def _offset_problems(state: State) -> Iterator[Problem]:
     for topic in sorted({*recorded, *stored}):
         runs = join(stored[topic])
         for before, after in pairwise(runs):
+            # defect lake_verify_misses_duplicates: if False:
             if before.generation == after.generation and before.end > after.first:
                 double = f"{after.first} to {min(before.end, after.end) - 1}"
                 yield Problem(topic, f"offsets {double} are there twice")
