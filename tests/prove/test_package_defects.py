@@ -38,7 +38,7 @@ def first_failure(environment: dict[str, str], tests: str) -> str:
     run = subprocess.Popen(
         command,
         cwd=planted.REPOSITORY,
-        env={**settings, "SLIPRING_STEP_TRIALS": "600"},
+        env={**settings, "SLIPRING_STEP_TRIALS": "600", "SLIPRING_SHRINK": "0"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
