@@ -7,8 +7,8 @@ import signal
 import pytest
 
 import slipring
-from crash import native
 from crash.tally import Tally
+from storm import native
 from support.waiting import eventually
 
 
@@ -21,8 +21,8 @@ def tally():
 
 
 @pytest.fixture(scope="session")
-def participants(tmp_path_factory):
-    native.build(tmp_path_factory.mktemp("participants"))
+def workers_in_c(tmp_path_factory):
+    native.build(tmp_path_factory.mktemp("workers"))
 
 
 @pytest.fixture

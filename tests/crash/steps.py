@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills a process after so many machine instructions of one call: "at any instruction", taken at its word.
 
-`doom` is what a nursery's child runs: it forks a process that prepares the call, asks to be traced and stops
+`doom` is what a process of the fork server runs: it forks a process that prepares the call, asks to be traced and stops
 itself right before the call. Then it lets it go on: over some system calls if so asked (opening takes 100,000
 instructions, most of them Python's), then into the compiled part, from there instruction by instruction; and
 kills it.
@@ -15,13 +15,13 @@ import signal
 from collections.abc import Callable
 
 import slipring
-from crash import bodies
 from slipring._bus import cells, cells_store  # noqa: F401 - else the first call imports them, step by step
+from storm import bodies
 
 PTRACE_TRACEME, PTRACE_PEEKUSER, PTRACE_SINGLESTEP, PTRACE_SYSCALL = 0, 3, 9, 24
 RIP = 16 * 8  # offset of the instruction pointer in struct user
 COMPLETED = 3  # exit code: the call was over before the instructions were
-INCARNATION = 7
+LIFE = 7
 SIZE = 100
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -82,8 +82,8 @@ def _trace(request: int, pid: int) -> None:
 
 
 def prepare(bus, call: str, number: int) -> Callable[[], object]:
-    """Opens what the call needs. The message of trial `number` is the body of (INCARNATION, number)."""
-    body = bodies.make(INCARNATION, number, SIZE)
+    """Opens what the call needs. The message of trial `number` is the body of (LIFE, number)."""
+    body = bodies.make(bodies.identity(LIFE, number), SIZE)
     if call in PUBLISHING:
         return functools.partial(PUBLISHING[call], bus.publisher("t", sender="doomed"), body)
     if call in SUBSCRIBING:

@@ -1,97 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accounts for every element, frame and call of a storm from the journals of all who took part."""
+"""Accounts for every element, frame and call of a storm from the journals of all who took part. Checks raise."""
 
 from itertools import pairwise
+from typing import Any
 
-from crash import bodies
-from crash import journal as jn
-from crash.company import Part
+import numpy
 
+from storm.audit import Life
+from storm.bodies import POISON
+from storm.journal import CHANGED, UNKNOWN, Kind
 
-def records(part: Part) -> list[tuple[int, list[tuple]]]:
-    """Incarnation and journal of each life."""
-    return [(incarnation, jn.read(path) if path.exists() else []) for incarnation, _, path in part.lives]
-
-
-def sent_by(part: Part) -> dict[tuple[int, int], int]:
-    """(incarnation, counter) -> sequence"""
-    return {
-        (incarnation, counter): seq
-        for incarnation, journal in records(part)
-        for kind, counter, seq, *_ in journal
-        if kind == jn.SENT
-    }
+Lives = list[Life]  # of one role
 
 
-def whole(part: Part, rows: list[tuple]) -> None:
-    for _, seq, incarnation, counter, _ in rows:
-        what = f"{part.name}: {seq}, counter {counter}"
-        assert incarnation != bodies.TORN, f"{what} arrived torn"
-        assert incarnation != bodies.CHANGED, f"{what} changed while it was held"
-        assert not incarnation & bodies.POISON, f"{what} was seen though never put"
+def _sent_by(writers: Lives) -> dict[int, int]:
+    """identity -> sequence"""
+    return {int(row["b"]): int(row["a"]) for life in writers for row in life.of(Kind.SENT)}
 
 
-def rising(part: Part, values: list[int]) -> None:
-    assert all(a < b for a, b in pairwise(values)), f"{part.name} went back, or saw something twice"
+def _whole(life: Life) -> Any:
+    """Its receptions, none of them corrupt."""
+    for row in life.of(Kind.CORRUPT):
+        how = "changed while it was held" if row["c"] == CHANGED else "arrived torn"
+        raise AssertionError(f"{life}: {row['a']} {how}")
+    rows = life.of(Kind.RECEIVED)
+    assert not (rows["b"] & numpy.uint64(POISON)).any(), f"{life} saw what was never committed"
+    return rows
 
 
-def cells(writer: Part, reader: Part, stats: dict) -> int:
+def _rising(life: Life, values: list[int]) -> None:
+    wrong = [(a, b) for a, b in pairwise(values) if a >= b]
+    assert not wrong, f"{life} went back or received twice: {wrong[:3]}"
+
+
+def cells(writers: Lives, readers: Lives, stats: dict) -> int:
     """Each element at most once over all lives of the reader, in order, whole; the counters add up."""
-    sent = sent_by(writer)
-    rows = [row for _, journal in records(reader) for row in journal if row[0] == jn.GOT]
-    whole(reader, rows)
-    lives = {incarnation for incarnation, *_ in writer.lives}
-    assert {row[2] for row in rows} <= lives, "an element of nobody"
-    rising(reader, [(row[2], row[3]) for row in rows])  # incarnations follow each other
-    known = [sent.get((row[2], row[3])) for row in rows]
-    rising(reader, [seq for seq in known if seq is not None])
-    for row, seq in zip(rows, known, strict=True):
-        assert seq is None or row[1] in (jn.UNKNOWN, seq), f"{row} was put as {seq}"
+    sent = _sent_by(writers)
+    rows = [(int(row["a"]), int(row["b"])) for life in readers for row in _whole(life)]
+    if rows:
+        numbers = {life.life for life in writers}
+        assert {who >> 32 for _, who in rows} <= numbers, "an element of nobody"
+        _rising(readers[-1], [who for _, who in rows])  # lives follow each other
+        _rising(readers[-1], [sent[who] for _, who in rows if who in sent])
+    for seq, who in rows:
+        assert who not in sent or seq in (UNKNOWN, sent[who]), f"{seq}, {who:#x} was put as {sent[who]}"
     assert stats["received"] + stats["lost"] + stats["skipped"] == stats["position"] == stats["puts"], stats
-    assert len(sent) <= stats["puts"] <= len(sent) + len(writer.lives), stats
-    assert len(rows) <= stats["received"] <= len(rows) + len(reader.lives) * stats["depth"], stats
+    assert len(sent) <= stats["puts"] <= len(sent) + len(writers), stats
+    assert len(rows) <= stats["received"] <= len(rows) + len(readers) * stats["depth"], stats
     return len(rows)
 
 
-def frames(writer: Part, readers: list[Part], total: int) -> int:
+def frames(writers: Lives, readers: Lives, mortal: set[str], total: int) -> int:
     """One truth for all readers, whole, rising; the account of whoever read from beginning to end is exact."""
-    sent, truth, count = {seq: who for who, seq in sent_by(writer).items()}, {}, 0
-    assert len(sent) == len(sent_by(writer)), "two frames with one number"
-    truth.update(sent)
-    for reader in readers:
-        for _, journal in records(reader):
-            rows = [row for row in journal if row[0] == jn.GOT]
-            whole(reader, rows)
-            rising(reader, [row[1] for row in rows])
-            count += len(rows)
-            for _, seq, incarnation, counter, _ in rows:
-                assert truth.setdefault(seq, (incarnation, counter)) == (incarnation, counter), f"frame {seq}"
-            ends = [row for row in journal if row[0] == jn.END]
-            if ends and not reader.mortal:
-                assert ends[0][1] == len(rows)
-                assert ends[0][1] + ends[0][2] == total, f"{reader.name}: {ends[0]} of {total}"
-    assert max(truth, default=-1) < total <= len(sent) + len(writer.lives)
+    sent = _sent_by(writers)
+    truth, count = {seq: who for who, seq in sent.items()}, 0
+    assert len(truth) == len(sent), "two frames with one number"
+    for life in readers:
+        rows = [(int(row["a"]), int(row["b"])) for row in _whole(life)]
+        _rising(life, [seq for seq, _ in rows])
+        count += len(rows)
+        for seq, who in rows:
+            assert truth.setdefault(seq, who) == who, f"frame {seq} is another to {life}"
+        for account in life.of(Kind.COUNTED):
+            if life.name not in mortal:
+                assert account["b"] == len(rows), f"{life}: {account} of {len(rows)} frames"
+                assert account["b"] + account["c"] == total, f"{life}: {account} of {total}"
+    assert max(truth, default=-1) < total <= len(sent) + len(writers)
     return count
 
 
-def calls(server: Part, clients: list[Part]) -> tuple[int, int]:
+def calls(servers: Lives, clients: Lives, server_is_mortal: bool) -> tuple[int, int]:
     """Answers are right; a call was carried out once if it was answered, else at most once. Answered, given up."""
-    done: dict[tuple[int, int], int] = {}
-    for _, journal in records(server):
-        for kind, number, incarnation, *_ in journal:
-            if kind == jn.GOT:
-                done[incarnation, number] = done.get((incarnation, number), 0) + 1
-    twice = [call for call, times in done.items() if times > 1]
-    assert not twice, f"carried out twice: {twice[:5]}"
+    handled = [int(row["b"]) for life in servers for row in life.of(Kind.HANDLED)]
+    done = set(handled)
+    assert len(done) == len(handled), "a call was carried out twice"
     answered = gone = 0
-    for client in clients:
-        for incarnation, journal in records(client):
-            for kind, number, wrong, *_ in journal:
-                answered += kind == jn.SENT
-                gone += kind == jn.MAYBE
-                assert kind != jn.SENT or not wrong, f"{client.name}: call {number} was answered wrongly"
-                assert kind != jn.SENT or (incarnation, number) in done, f"{client.name}: answered by nobody"
-                assert kind != jn.MAYBE or server.mortal, (
-                    f"{client.name}: {number} given up, the server lives"
-                )
+    for life in clients:
+        wrong = life.of(Kind.CORRUPT)["b"]
+        assert not len(wrong), f"{life}: call {wrong[0]:#x} was answered wrongly"
+        right = set(life.of(Kind.SENT)["b"].tolist())
+        assert right <= done, f"{life}: answered by nobody: {sorted(right - done)[:3]}"
+        assert server_is_mortal or not life.count(Kind.REFUSED), f"{life}: a call given up, the server lives"
+        answered, gone = answered + len(right), gone + life.count(Kind.REFUSED)
     return answered, gone

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy
 
-from crash.company import SEED, Company
+from crash.storms import SEED, Storm
 
 PERCENTS = (50, 90, 99, 99.9, 100)
-WORST = 5  # gaps that are told one by one
+WORST = 5  # gaps that are shown one by one
 
 
 class Tally:
@@ -22,17 +22,17 @@ class Tally:
         self.audited: Counter[str] = Counter()
         self._storming_s = 0.0
 
-    def time(self, company: Company, deed: Callable[[], None]) -> None:
-        """Does it; the time counts if there were kills, so that the rate is that of killing."""
+    def time(self, storm: Storm, action: Callable[[], None]) -> None:
+        """Do it; the time counts if there were kills, so that the rate is that of killing."""
         began = time.monotonic()
-        deed()
-        self._storming_s += (time.monotonic() - began) * bool(company.kills)
+        action()
+        self._storming_s += (time.monotonic() - began) * bool(storm.kills)
 
-    def add(self, company: Company, **audited: int) -> None:
-        self.killed += company.killed
-        self.paused += company.paused
-        self.gaps += company.gaps
-        self.metronome_ms += company.metronome_ms
+    def add(self, storm: Storm, **audited: int) -> None:
+        self.killed += storm.killed
+        self.paused += storm.paused
+        self.gaps += storm.blows.gaps
+        self.metronome_ms += storm.blows.metronome_ms
         self.audited.update(audited)
 
     def lines(self) -> list[str]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 import pytest
 
 import slipring
-from crash import bodies, steps
-from crash.fleet import Fleet
+from crash import steps
 from crash.rings import RING
+from storm import bodies
+from storm.fork_server import ForkServer
 
 TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "150"))
 KINDS = [("reliable", "many"), ("reliable", "one"), ("lossy", "many")]
@@ -42,18 +43,20 @@ class Survivors:
         pub = self.attached or self.bus.publisher("t", sender="survivor")
         for _ in range(20):
             self.counter += 1
-            pub.send(bodies.make(1, self.counter, steps.SIZE), timeout=60)
+            pub.send(bodies.make(bodies.identity(1, self.counter), steps.SIZE), timeout=60)
             self.read()
         if pub is not self.attached:
             pub.close()
 
     def read(self) -> None:
         for message in self.sub.recv_many(100):
-            incarnation, counter = bodies.read(message.body)
-            assert incarnation == {"survivor": 1, "doomed": steps.INCARNATION}[message.sender], message
-            assert (incarnation, counter) not in self.seen, "a message came twice"
-            self.seen.add((incarnation, counter))
-            if incarnation == 1:
+            opened = bodies.open_body(message.body)
+            assert opened is not None, "a message arrived torn"
+            life, counter = bodies.sender_of(opened[0])
+            assert life == {"survivor": 1, "doomed": steps.LIFE}[message.sender], message
+            assert (life, counter) not in self.seen, "a message came twice"
+            self.seen.add((life, counter))
+            if life == 1:
                 assert (1, counter - 1) in self.seen or counter == 1, "a committed message was lost"
 
     def tables_are_clean_after_the_next_attach(self) -> None:
@@ -74,11 +77,11 @@ def test_process_killed_at_any_instruction_of_any_call_disturbs_nobody(bus, bus_
     calls = [*steps.PUBLISHING, *steps.SUBSCRIBING, *steps.OPENING]
     survivors = Survivors(bus, writers)
     killed = 0
-    with Fleet(preload=["crash.steps"]) as fleet:
+    with ForkServer(preload=["crash.steps"]) as server:
         for number in range(TRIALS // len(KINDS)):
             call = calls[number % len(calls)]
             opening = call in steps.OPENING
-            child = fleet.start(
+            child = server.start(
                 "crash.steps:doom",
                 root=str(bus_root),
                 call=call,
@@ -87,7 +90,7 @@ def test_process_killed_at_any_instruction_of_any_call_disturbs_nobody(bus, bus_
                 instructions=random.randrange(600 if opening else INSTRUCTIONS.get(call, 1500)),
             )
             code = child.join()
-            assert code in (0, steps.COMPLETED), f"{call} ended with {code}\n{fleet.errors()}"
+            assert code in (0, steps.COMPLETED), f"{call} ended with {code}\n{server.errors()}"
             killed += code == 0
             if bus.cursors("t"):
                 bus.drop_cursor("t", "c")  # it would hold on, as it should

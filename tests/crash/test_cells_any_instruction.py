@@ -7,8 +7,8 @@ import random
 import pytest
 
 from crash import steps
-from crash.fleet import Fleet
 from crash.test_any_instruction import MOST_SYSTEM_CALLS, TRIALS
+from storm.fork_server import ForkServer
 
 CALLS = [*steps.WRITING_CELLS, *steps.READING_CELLS, *steps.OPENING_CELLS]
 
@@ -63,12 +63,12 @@ class World:
 @pytest.mark.parametrize("depth", [1, 3])
 def test_an_end_killed_at_any_instruction_disturbs_nobody(bus, bus_root, depth):
     world, killed = World(bus, depth), 0
-    with Fleet(preload=["crash.steps"]) as fleet:
+    with ForkServer(preload=["crash.steps"]) as server:
         for trial in range(TRIALS // 2):
             call = CALLS[trial % len(CALLS)]
             world.prepare(call)
             opening = call in steps.OPENING_CELLS
-            child = fleet.start(
+            child = server.start(
                 "crash.steps:doom",
                 root=str(bus_root),
                 call=call,
@@ -77,7 +77,7 @@ def test_an_end_killed_at_any_instruction_disturbs_nobody(bus, bus_root, depth):
                 instructions=random.randrange(600 if opening else 2500 if call == "fill" else 700),
             )
             code = child.join()
-            assert code in (0, steps.COMPLETED), f"{call} ended with {code}\n{fleet.errors()}"
+            assert code in (0, steps.COMPLETED), f"{call} ended with {code}\n{server.errors()}"
             killed += code == 0
             world.judge()
             bus.remove("other", missing_ok=True)

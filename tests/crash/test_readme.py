@@ -7,9 +7,9 @@ import time
 import pytest
 
 import slipring
-from crash.board import Board
-from crash.company import SECONDS
-from crash.fleet import Fleet
+from crash.storms import SECONDS
+from storm.board import Board
+from storm.fork_server import ForkServer
 from support.waiting import eventually
 
 KILLS = max(400, round(10 * SECONDS))
@@ -39,9 +39,9 @@ def test_publisher_and_subscriber_killed_hundreds_of_times_affect_only_themselve
     board = Board(tmp_path / "board")
     config = {"root": str(bus_root), "board_path": str(tmp_path / "board")}
     targets = {PUBLISHER: "crash.test_readme:publish", SUBSCRIBER: "crash.test_readme:subscribe"}
-    with Fleet(preload=["crash.test_readme"]) as fleet:
+    with ForkServer(preload=["crash.test_readme"]) as server:
         order = (PUBLISHER, SUBSCRIBER) if first == "publisher first" else (SUBSCRIBER, PUBLISHER)
-        alive = {role: fleet.start(targets[role], **config) for role in order}
+        alive = {role: server.start(targets[role], **config) for role in order}
 
         def expect_progress(*roles: int) -> None:
             before = {role: board.beats(role) for role in roles}
@@ -49,7 +49,7 @@ def test_publisher_and_subscriber_killed_hundreds_of_times_affect_only_themselve
                 eventually(
                     lambda role=role: board.beats(role) > before[role] or not alive[role].alive, targets[role]
                 )
-                assert alive[role].alive, f"{targets[role]}: {alive[role].join()}\n{fleet.errors()}"
+                assert alive[role].alive, f"{targets[role]}: {alive[role].join()}\n{server.errors()}"
 
         expect_progress(PUBLISHER, SUBSCRIBER)
         for _ in range(KILLS // 2):
@@ -58,7 +58,7 @@ def test_publisher_and_subscriber_killed_hundreds_of_times_affect_only_themselve
             alive[victim].kill()
             if victim == SUBSCRIBER:
                 expect_progress(PUBLISHER)
-            alive[victim] = fleet.start(targets[victim], **config)
+            alive[victim] = server.start(targets[victim], **config)
             expect_progress(PUBLISHER, SUBSCRIBER)
         for child in alive.values():
             child.kill()

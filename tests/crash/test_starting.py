@@ -8,8 +8,8 @@ import time
 import pytest
 
 import slipring
-from crash.board import Board
-from crash.fleet import Fleet
+from storm.board import Board
+from storm.fork_server import ForkServer
 from support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(600)
@@ -22,17 +22,17 @@ def doomed(bus_root, tmp_path):
     """Starts processes by name and kills them after a random delay: most die in their first calls."""
     board = Board(tmp_path / "board")
     settings = {"root": str(bus_root), "board_path": str(tmp_path / "board")}
-    with Fleet(preload=["crash.starters"]) as fleet:
+    with ForkServer(preload=["crash.starters"]) as server:
 
-        def start(name: str, seat: int = 0):
-            return fleet.start(f"crash.starters:{name}", seat=seat, **settings)
+        def start(name: str, row: int = 0):
+            return server.start(f"crash.starters:{name}", row=row, **settings)
 
         def doom(*names: str) -> None:
-            children = [start(name, seat) for seat, name in enumerate(names)]
+            children = [start(name, row) for row, name in enumerate(names)]
             time.sleep(random.random() * LONGEST_S)  # the random instant, not a synchronisation
             random.shuffle(children)
             for child in children:
-                assert child.alive, f"ended by itself with {child.join()}\n{fleet.errors()}"
+                assert child.alive, f"ended by itself with {child.join()}\n{server.errors()}"
                 child.kill()
 
         doom.start, doom.board = start, board
@@ -76,7 +76,7 @@ def test_killed_while_attaching_leaves_no_entry_and_holds_nobody_back(bus, doome
     ring = {"capacity": "64KiB", "slots": 1024, "max_readers": 6, "max_writers": 4}
     pub = bus.publisher("t", delivery=delivery, **ring)
     sub = bus.subscriber("t", start="oldest")
-    survivor = doomed.start("attach", seat=9)
+    survivor = doomed.start("attach", row=9)
     received = 0
     for _ in range(200):
         doomed(*["attach"] * random.choice((1, 1, 2)))
@@ -99,14 +99,14 @@ def test_killed_while_attaching_leaves_no_entry_and_holds_nobody_back(bus, doome
 
 
 def test_doctor_repairing_beside_creators_and_removers_harms_no_topic(bus, bus_root, doomed):
-    doctors = [doomed.start("repair", seat=seat) for seat in (1, 2)]
+    doctors = [doomed.start("repair", row=row) for row in (1, 2)]
     for number in range(1000):
         with bus.publisher("t", capacity=4096) as pub, bus.subscriber("t", start="oldest") as sub:
             pub.send(b"%d" % number)
             assert sub.recv(timeout=60).body == b"%d" % number
         bus.remove("t")
     assert all(doctor.alive for doctor in doctors)
-    assert all(doomed.board.beats(seat) > 0 for seat in (1, 2))
+    assert all(doomed.board.beats(row) > 0 for row in (1, 2))
     assert files(bus_root) == set()
 
 

@@ -6,64 +6,118 @@ import shutil
 import pytest
 
 import slipring
-from crash.audit import Audit
-from crash.company import KILLS, PRELOAD, SECONDS, Part, epochs
-from crash.fleet import Fleet
-from crash.storm import Storm
+from crash.storms import KILLS, SECONDS, Storm, epochs
+from storm import audit
+from storm.journal import Kind
+from storm.supervisor import Role
 
-pytestmark = pytest.mark.timeout(600 + 2 * SECONDS + KILLS)  # a watchdog
+pytestmark = pytest.mark.timeout(900 + 3 * SECONDS + 2 * KILLS)  # a watchdog
 
 IN_PYTHON_ALONE = ("recv_batch", "recv_into")
 SMALL_RING = {"capacity": "64KiB", "slots": 256}
 ALL_WAYS = ["send", "send", "send_many", "loan"]
 
 
-def publisher(name: str, ways: list[str], mortal: bool = True) -> Part:
-    return Part(name, "publisher", {"ways": ways, "largest": 16000}, mortal)
+def publisher(name: str, ways: list[str], mortal: bool = True) -> Role:
+    return Role(name, "storm.roles:publisher", "", {"ways": ways, "largest": 16000}, mortal)
 
 
-def reader(name: str, take: str, mortal: bool = True, **settings) -> Part:
-    return Part(name, "reader", {"take": take, "settings": settings}, mortal)
+def reader(name: str, take: str, mortal: bool = True, **settings) -> Role:
+    return Role(name, "storm.roles:reader", "", {"take": take, "settings": settings}, mortal)
 
 
-def witness() -> Part:
+def member(name: str, mortal: bool) -> Role:
+    return Role(name, "storm.roles:member", "", {"largest": 3000}, mortal)
+
+
+def witness() -> Role:
     return reader("witness", "recv_many", mortal=False, start="oldest")
 
 
-def choose_languages(parts: list[Part], epoch: int) -> list[Part]:
+def choose_languages(roles: list[Role], epoch: int) -> list[Role]:
     """Every second one is in C, the others the next time."""
-    for number, part in enumerate(parts):
-        has_both = part.target in ("publisher", "reader") and part.config.get("take") not in IN_PYTHON_ALONE
-        part.in_c = has_both and (number + epoch) % 2 == 1
-    return parts
+    for number, role in enumerate(roles):
+        has_both = role.function in ("publisher", "reader") and role.config.get("take") not in IN_PYTHON_ALONE
+        role.in_c = has_both and (number + epoch) % 2 == 1
+    return roles
+
+
+class Audit:
+    """All checks of one storm over one topic; each fails with its counter-examples."""
+
+    def __init__(self, storm: Storm, stats: dict) -> None:
+        self.lives, self.kills, self.stats = audit.lives(storm.work), storm.kills, stats
+        self.topic = audit.Topic(storm.topics[0], 0, stats["tail"], self.lives)
+        self.aborted = sum(life.count(Kind.ABORTED) for life in self.lives)
+
+    def all(self) -> None:
+        stats = self.stats
+        none(audit.died(self.lives))
+        none(audit.corrupt(self.topic))
+        none(audit.uncommitted(self.topic, self.lives))
+        none(audit.disorder(self.topic))
+        assert stats["published"] + stats["abandoned"] == stats["tail"], stats
+        assert stats["published"] >= self.topic.known
+        assert self.aborted <= stats["abandoned"] <= self.aborted + 12 * self.kills
+
+    def reliable(self) -> None:
+        """Including a witness from the beginning to the end."""
+        self.all()
+        none(audit.unknown(self.topic, self.stats))
+        none(audit.unreceived(self.topic))
+        none(audit.gaps(self.topic, self.topic.of("witness")))
+        self.accounts_for_all("witness")
+
+    def no_gaps(self, *names: str, wanted: audit.Wanted | None = None) -> None:
+        none(audit.gaps(self.topic, self.topic.of(*names), wanted))
+        none(audit.uncounted(self.topic, self.topic.of(*names)))
+
+    def cursor(self, name: str) -> None:
+        none(audit.cursor_faults(self.topic, self.topic.of(name)))
+
+    def losses_are_counted(self, *names: str, exact: bool = False) -> None:
+        none(audit.uncounted(self.topic, self.topic.of(*names), exact))
+
+    def accounts_for_all(self, *names: str) -> None:
+        """Those that read to the end: received + lost + filtered = published since their start."""
+        for name in names:
+            (reading,) = self.topic.of(name)
+            assert reading.ended
+            none(audit.unfinished(self.topic, [reading], self.stats["published"]))
+            none(reading.row_faults())
+
+
+def none(faults: list[str]) -> None:
+    assert not faults, "\n".join(faults[:10])
 
 
 @pytest.fixture
-def storm_over(bus_root, tmp_path, tally, participants):
-    """Runs storms over one topic for a share of the time; yields audit, counters and kills of each."""
+def storm_over(bus_root, tmp_path, tally, workers_in_c):
+    """Runs storms over one topic for a share of the time; yields the audit of each."""
 
-    def run(parts_of, shares=epochs, during=Storm.kill_for, **topic_settings):
+    def run(roles_of, shares=epochs, how: str = "kill_for", **topic_settings):
         for epoch, seconds, kills in shares():
             topic = f"storm{epoch}"
             with slipring.Bus("test", root=str(bus_root)) as bus:
                 bus.create(topic, **topic_settings)
-            work = tmp_path / topic
-            work.mkdir()
-            with Fleet(preload=PRELOAD) as fleet:
-                storm = Storm(fleet, bus_root, work, topic, choose_languages(parts_of(), epoch))
+            roles = choose_languages(roles_of(), epoch)
+            for role in roles:
+                role.topic = topic
+            storm = Storm(bus_root, tmp_path / topic, roles)
+            try:
                 storm.start_all()
-                storm.expect_progress()
-                tally.time(storm, lambda s=storm, t=seconds, k=kills: during(s, t, k))
+                storm.blows.expect_progress()
+                during = getattr(storm.blows, how)
+                tally.time(storm, lambda during=during, t=seconds, k=kills: during(t, k))
                 stats = storm.finish()
+            finally:
                 storm.close()
-            audit = Audit(storm.parts)
-            received = sum(len(reading.rows) for reading in audit.each())
-            print(
-                f"{topic}: {storm.kills} kills, {len(audit.truth)} messages, {stats['abandoned']} abandoned"
-            )
-            yield audit, stats, storm.kills
-            tally.add(storm, messages=len(audit.truth), receptions=received)
-            shutil.rmtree(work)
+            audited = Audit(storm, stats)
+            known, received = audited.topic.known, sum(len(r.received) for r in audited.topic.readings)
+            print(f"{topic}: {storm.kills} kills, {known} messages, {stats['abandoned']} abandoned")
+            yield audited
+            tally.add(storm, messages=known, receptions=received)
+            shutil.rmtree(storm.work)
             _leave_nothing(bus_root, topic)
 
     return run
@@ -77,31 +131,15 @@ def _leave_nothing(bus_root, topic: str) -> None:
         assert list((bus_root / "test").iterdir()) == []
 
 
-def check_all(audit: Audit, stats: dict, kills: int) -> None:
-    audit.nothing_is_corrupt_or_uncommitted()
-    audit.order_is_kept()
-    audit.sequences_are_as_reported()
-    assert stats["published"] + stats["abandoned"] == stats["tail"], stats
-    assert stats["published"] >= len(audit.truth)
-    assert audit.aborted <= stats["abandoned"] <= audit.aborted + 12 * kills
+def wants_even(reading, identities):
+    return identities % 2 == 0
 
 
-def check_reliable(audit: Audit, stats: dict, kills: int) -> None:
-    check_all(audit, stats, kills)
-    audit.witness_received_all_that_was_committed("witness")
-    audit.account_is_exact("witness", stats)
-    assert stats["published"] == len(audit.truth)
+def wants_others(reading, identities):
+    return identities >> 32 != reading.life.life
 
 
-def wants_even(reading, incarnation: int, counter: int) -> bool:
-    return counter % 2 == 0
-
-
-def wants_others(reading, incarnation: int, counter: int) -> bool:
-    return incarnation != reading.incarnation
-
-
-def reliable_readers() -> list[Part]:
+def reliable_readers() -> list[Role]:
     return [
         witness(),
         reader("copying", "recv", start="oldest"),
@@ -114,39 +152,40 @@ def reliable_readers() -> list[Part]:
     ]
 
 
-def check_reliable_readers(audit: Audit) -> None:
-    for name in ("witness", "copying", "holding", "waiting", "batching_reader"):
-        audit.reliable_reader_has_no_gaps(name)
-    audit.reliable_reader_has_no_gaps("filtering", wants_even)
-    audit.cursor_goes_on_where_it_committed("cursor")
-    audit.gaps_are_counted("tap")
+def check_reliable(audited: Audit) -> None:
+    audited.reliable()
+    audited.no_gaps("witness", "copying", "holding", "waiting", "batching_reader")
+    audited.no_gaps("filtering", wanted=wants_even)
+    audited.cursor("cursor")
+    audited.losses_are_counted("tap", exact=True)
+
+
+def many_publishers() -> list[Role]:
+    return [
+        publisher("steady", ALL_WAYS, mortal=False),
+        publisher("sending", ["send"]),
+        publisher("batching", ["send_many"]),
+        publisher("lending", ["loan"]),
+    ]
 
 
 def test_kills_lose_nothing_on_a_reliable_topic_of_many_writers(storm_over):
-    def parts() -> list[Part]:
-        return [
-            publisher("steady", ALL_WAYS, mortal=False),
-            publisher("sending", ["send"]),
-            publisher("batching", ["send_many"]),
-            publisher("lending", ["loan"]),
-            *reliable_readers(),
-        ]
+    def roles() -> list[Role]:
+        return [*many_publishers(), *reliable_readers()]
 
-    for audit, stats, kills in storm_over(parts, delivery="reliable", **SMALL_RING):
-        check_reliable(audit, stats, kills)
-        check_reliable_readers(audit)
+    for audited in storm_over(roles, delivery="reliable", **SMALL_RING):
+        check_reliable(audited)
 
 
 def test_kills_lose_nothing_on_a_reliable_topic_of_one_writer(storm_over):
-    def parts() -> list[Part]:
+    def roles() -> list[Role]:
         return [publisher("only", ALL_WAYS), *reliable_readers()]
 
-    for audit, stats, kills in storm_over(parts, delivery="reliable", writers="one", **SMALL_RING):
-        check_reliable(audit, stats, kills)
-        check_reliable_readers(audit)
+    for audited in storm_over(roles, delivery="reliable", writers="one", **SMALL_RING):
+        check_reliable(audited)
 
 
-def lossy_readers() -> list[Part]:
+def lossy_readers() -> list[Role]:
     return [
         reader("witness", "recv", mortal=False, start="oldest"),
         reader("filtered_witness", "recv_many", mortal=False, start="oldest", types=["odd"]),
@@ -158,88 +197,75 @@ def lossy_readers() -> list[Part]:
     ]
 
 
-def check_lossy(audit: Audit, stats: dict, kills: int) -> None:
-    check_all(audit, stats, kills)
-    for name in ("witness", "filtered_witness", "newest_witness"):
-        audit.account_is_exact(name, stats)
-    for name in ("witness", "copying", "holding", "waiting", "into"):
-        audit.gaps_are_counted(name)
+def check_lossy(audited: Audit) -> None:
+    audited.all()
+    audited.accounts_for_all("witness", "filtered_witness", "newest_witness")
+    audited.losses_are_counted("witness", "copying", "holding", "waiting", "into")
 
 
 def test_kills_leave_only_counted_gaps_on_a_lossy_topic_of_many_writers(storm_over):
-    def parts() -> list[Part]:
-        return [
-            publisher("steady", ALL_WAYS, mortal=False),
-            publisher("sending", ["send"]),
-            publisher("batching", ["send_many"]),
-            publisher("lending", ["loan"]),
-            *lossy_readers(),
-        ]
+    def roles() -> list[Role]:
+        return [*many_publishers(), *lossy_readers()]
 
-    for audit, stats, kills in storm_over(parts, delivery="lossy", **SMALL_RING):
-        check_lossy(audit, stats, kills)
+    for audited in storm_over(roles, delivery="lossy", **SMALL_RING):
+        check_lossy(audited)
 
 
 def test_kills_leave_only_counted_gaps_on_a_lossy_topic_of_one_writer(storm_over):
-    def parts() -> list[Part]:
+    def roles() -> list[Role]:
         return [publisher("only", ALL_WAYS), *lossy_readers()]
 
-    for audit, stats, kills in storm_over(parts, delivery="lossy", writers="one", **SMALL_RING):
-        check_lossy(audit, stats, kills)
+    for audited in storm_over(roles, delivery="lossy", writers="one", **SMALL_RING):
+        check_lossy(audited)
 
 
 def test_killed_members_of_a_conversation_leave_the_others_complete(storm_over):
     """All members send and receive on a ring smaller than one round (promise 16)."""
 
-    def parts() -> list[Part]:
-        members = [Part(f"member{i}", "member", {"largest": 3000}, mortal=i > 0) for i in range(4)]
+    def roles() -> list[Role]:
+        members = [member(f"member{i}", mortal=i > 0) for i in range(4)]
         return [*members, witness(), reader("holding", "view")]
 
-    for audit, stats, kills in storm_over(parts, delivery="reliable", capacity=4096, slots=16):
-        check_reliable(audit, stats, kills)
-        for name in ("member0", "member1", "member2", "member3"):
-            audit.reliable_reader_has_no_gaps(name, wants_others)
-        audit.account_is_exact("member0", stats)
+    for audited in storm_over(roles, delivery="reliable", capacity=4096, slots=16):
+        audited.reliable()
+        audited.no_gaps("member0", "member1", "member2", "member3", wanted=wants_others)
+        audited.no_gaps("holding")
+        audited.accounts_for_all("member0")
+
+
+PAUSES = {"shares": lambda: [(0, 4.0, 0)], "how": "pause_for", **SMALL_RING}
+
+
+def paused_publishers() -> list[Role]:
+    return [publisher("sending", ALL_WAYS, mortal=False), publisher("lending", ["loan"], mortal=False)]
 
 
 def test_the_paused_are_not_dead_and_nothing_is_lost_or_changed_for_them(storm_over):
-    def parts() -> list[Part]:
+    def roles() -> list[Role]:
         return [
-            publisher("sending", ALL_WAYS, mortal=False),
-            publisher("lending", ["loan"], mortal=False),
+            *paused_publishers(),
             reader("copying", "recv", mortal=False, start="oldest"),
             reader("holding", "view", mortal=False, start="oldest"),
             witness(),
         ]
 
-    settings = {
-        "shares": lambda: [(0, 4.0, 0)],
-        "during": Storm.pause_for,
-        "delivery": "reliable",
-        **SMALL_RING,
-    }
-    for audit, stats, kills in storm_over(parts, **settings):
-        check_reliable(audit, stats, kills)
-        assert stats["abandoned"] == audit.aborted, "a paused publisher's message was given up"
-        for name in ("copying", "holding", "witness"):
-            audit.reliable_reader_has_no_gaps(name)
+    for audited in storm_over(roles, delivery="reliable", **PAUSES):
+        audited.reliable()
+        assert audited.stats["abandoned"] == audited.aborted, "a paused publisher's message was given up"
+        audited.no_gaps("copying", "holding", "witness")
 
 
 def test_the_paused_see_exact_losses_on_a_lossy_topic(storm_over):
-    def parts() -> list[Part]:
+    def roles() -> list[Role]:
         return [
-            publisher("sending", ALL_WAYS, mortal=False),
-            publisher("lending", ["loan"], mortal=False),
+            *paused_publishers(),
             reader("witness", "recv", mortal=False, start="oldest"),
             reader("holding", "view", mortal=False, start="oldest"),
             reader("newest", "recv", mortal=False, start="oldest", conflate=True),
         ]
 
-    settings = {"shares": lambda: [(0, 4.0, 0)], "during": Storm.pause_for, "delivery": "lossy", **SMALL_RING}
-    for audit, stats, kills in storm_over(parts, **settings):
-        check_all(audit, stats, kills)
-        assert stats["abandoned"] == audit.aborted, "a paused publisher's message was given up"
-        audit.account_is_exact("newest", stats)
-        for name in ("witness", "holding"):
-            audit.account_is_exact(name, stats)
-            audit.gaps_are_counted(name)
+    for audited in storm_over(roles, delivery="lossy", **PAUSES):
+        audited.all()
+        assert audited.stats["abandoned"] == audited.aborted, "a paused publisher's message was given up"
+        audited.accounts_for_all("newest", "witness", "holding")
+        audited.losses_are_counted("witness", "holding")

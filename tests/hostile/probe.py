@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import slipring
-from crash.board import Board
 from hostile.damage import TWISTS, WORD, Write, twist
+from storm.board import Board
 
 TRIAL = 300  # word of the board: the number of the trial under way
 NEAR = 512  # bytes from the beginning in which every word gets every value

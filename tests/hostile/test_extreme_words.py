@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from crash.board import Board
-from crash.fleet import Fleet, backtrace
 from hostile import probe
+from storm.board import Board
+from storm.fork_server import ForkServer, backtrace
 from support.waiting import WATCHDOG_S
 
 EVERY = os.environ.get("SLIPRING_HOSTILE_WORDS") == "all"
@@ -21,7 +21,7 @@ MOST_FAILURES = 10
 def test_no_word_of_a_segment_can_kill_or_hang_a_process(bus_root, tmp_path, delivery):
     board = Board(tmp_path / "board")
     failures: list[str] = []
-    with Fleet(preload=["hostile.probe"]) as fleet:
+    with ForkServer(preload=["hostile.probe"]) as fleet:
 
         def start(first: int):
             settings = {"root": str(bus_root), "board_path": str(tmp_path / "board"), "delivery": delivery}

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import slipring
-from crash.fleet import Fleet
 from fuzz.building import build_plain
 from hostile.damage import random_write
 from hostile.torment import COMPANY, MOST_FAILURES, Company
 from hostile.tormented import RING, ROUND
+from storm.fork_server import ForkServer
 
 TRIALS = int(os.environ.get("SLIPRING_HOSTILE_TRIALS", "1000"))
 SEED = int(os.environ.get("SLIPRING_HOSTILE_SEED", "0")) or random.randrange(1, 1 << 32)
@@ -59,7 +59,7 @@ def test_random_bytes_in_a_live_segment_raise_errors_and_never_kill_or_hang(
     company = [*COMPANY, in_c] if writers == "many" else [COMPANY[1], *COMPANY[2:5], COMPANY[6], in_c]
     if (delivery, writers) == ("reliable", "many"):
         company = [*company, ("repair", {})]
-    with Fleet(preload=["hostile.tormented"]) as fleet:
+    with ForkServer(preload=["hostile.tormented"]) as fleet:
         members = Company(fleet, bus_root, tmp_path / "board", company)
         dice = random.Random(f"{SEED} {delivery} {writers}")
         trials = TRIALS // len(KINDS)

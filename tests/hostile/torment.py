@@ -4,8 +4,8 @@
 import time
 from pathlib import Path
 
-from crash.board import Board
-from crash.fleet import Child, Fleet, backtrace
+from storm.board import Board
+from storm.fork_server import ForkServer, Process, backtrace
 from support.waiting import WATCHDOG_S
 
 MOST_FAILURES = 5
@@ -21,14 +21,14 @@ COMPANY = [
 
 
 class Company:
-    def __init__(self, fleet: Fleet, root: Path, board_path: Path, company=COMPANY) -> None:
+    def __init__(self, fleet: ForkServer, root: Path, board_path: Path, company=COMPANY) -> None:
         self.fleet, self.company = fleet, company
         self.board = Board(board_path)
         self.config = {"root": str(root), "board_path": str(board_path)}
         self.failures: list[str] = []
-        self.members: list[Child] = [self._start(seat) for seat in range(len(company))]
+        self.members: list[Process] = [self._start(seat) for seat in range(len(company))]
 
-    def _start(self, seat: int) -> Child:
+    def _start(self, seat: int) -> Process:
         target, settings = self.company[seat]
         return self.fleet.start(f"hostile.tormented:{target}", seat=seat, **settings, **self.config)
 

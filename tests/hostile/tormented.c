@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A C participant of a topic that is being damaged: publishes, reads by copy and in place, reads ranges, looks. Any code is
- * right, and it attaches again. Counts its rounds on the board (tests/crash/board.py), as tormented.py does.
+ * right, and it attaches again. Counts its rounds on the board (tests/storm/board.py), as tormented.py does.
  *
  *     tormented BUS BOARD SEAT
  */

@@ -7,7 +7,7 @@ import random
 import time
 
 import slipring
-from crash.board import Board
+from storm.board import Board
 
 ROUND = 300  # word of the board: the number of the topic to use
 SHORT_S = 0.001

@@ -3,17 +3,14 @@
 
     PYTHONPATH=tests:. python -m soak --hours 2 --out soak-report        (make soak HOURS=2)
 
-In reading order:
+Processes, journals and the audit's checks are those of tests/storm. In reading order:
 
-cast        who plays: topics and seats, as data
-bodies      message bodies of all sizes from 0 B on, that tell whether they are whole
-publishers, readers     what the seats do; each deed goes to a journal (demo.journal)
-troop       starts, stops and kills them (processes of crash.fleet)
+plan        topics and roles, as data
 recording   `slipring record` beside them, and what its lake holds
-probes      memory, descriptors, files, table entries as /proc and the bus tell them
+probes      memory, descriptors, files, table entries as /proc and the bus show them
 run         one soak from the first process to the last file
-journals    what all of them wrote down, as arrays
 audit       journals -> claims about messages
 flatness    samples -> claims about memory, descriptors, entries, files
+figures     samples, gaps and journals -> numbers
 page        claims, figures and plots as HTML, JSON and PNG
 """

@@ -13,11 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from demo.claims import Claim, judge
-
 from demo import summary
-from soak import audit, cast, figures, flatness, journals, page, recording, truth
+from soak import audit, figures, flatness, page, plan, recording
 from soak.run import Outcome, Soak
+from storm.audit import Claim, judge
+from storm.audit import lives as read_lives
 
 _LONG_S = 600.0
 _SLOTS_LONG, _SLOTS_SHORT = 2048, 256
@@ -31,9 +31,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("soak-report"))
     parser.add_argument("--seed", type=int, default=None, help="decides who is struck (random)")
     parser.add_argument("--without-spark", action="store_true", help="no recording")
+    parser.add_argument(
+        "--stalled-after",
+        type=float,
+        default=figures.STALLED_S,
+        metavar="SECONDS",
+        help="a survivor that makes no progress for so long after a strike fails a claim (10)",
+    )
     parser.add_argument("--keep", action="store_true", help="journals and lake stay")
     parser.add_argument(
-        "--leak", action="append", default=[], metavar="SEAT=WHAT", help="seeded: memory or descriptors"
+        "--leak", action="append", default=[], metavar="ROLE=WHAT", help="planted: memory or descriptors"
     )
     return parser.parse_args()
 
@@ -59,24 +66,22 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _examine_messages(out: Path, outcome: Outcome, told: dict[str, Any]) -> tuple[list[Claim], page.Losses]:
-    lives = journals.lives(out / "work")
-    truths = [
-        truth.find(number, outcome.stats[topic]["tail"], lives) for number, topic in enumerate(cast.TOPICS)
-    ]
-    claims = audit.examine(lives, truths, outcome.stats, outcome.errors)
+    lives = read_lives(out / "work")
+    topics = audit.topics_of(lives, outcome.stats)
+    claims = audit.examine(lives, topics, outcome.stats, outcome.errors)
     if outcome.recording is not None:
         lake = recording.examine(out / "lake")
-        claims.append(audit.recording_adds_up(truths, outcome.stats, lake))
+        claims.append(audit.recording_adds_up(topics, outcome.stats, lake))
         told["lake"] = {
             topic: {name: held[name] for name in ("messages", "lost", "abandoned", "files", "bytes")}
             for topic, held in lake["topics"].items()
         } | {"restarts": outcome.recording_restarts}
     claims.append(judge("Nothing is left behind", outcome.left_over, "no entry, file or process"))
     told |= {"lives": len(lives), "topics": figures.topics(outcome.stats), "sizes": figures.sizes(lives)}
-    return claims, figures.losses_over_time(lives, truths[cast.LOSSY])
+    return claims, figures.losses_over_time(topics[plan.LOSSY])
 
 
-def _examine(out: Path, outcome: Outcome) -> tuple[list[Claim], dict[str, Any], bytes]:
+def _examine(out: Path, outcome: Outcome, stalled_s: float) -> tuple[list[Claim], dict[str, Any], bytes]:
     samples, gaps = (_lines(out / "work" / name) for name in ("samples.jsonl", "gaps.jsonl"))
     told: dict[str, Any] = {"kills": outcome.kills, "pauses": outcome.pauses}
     losses: page.Losses = ([], [], [])
@@ -85,8 +90,8 @@ def _examine(out: Path, outcome: Outcome) -> tuple[list[Claim], dict[str, Any], 
         claims = [Claim("The soak came to its end", False, outcome.failure.strip().splitlines()[-1])]
     else:
         claims, losses = _examine_messages(out, outcome, told)
-    claims.append(figures.survivors_went_on(gaps))
-    claims += flatness.examine(samples, len(cast.seats(1)) + 2 + _SPARE_ENTRIES)
+    claims.append(figures.survivors_went_on(gaps, stalled_s))
+    claims += flatness.examine(samples, len(plan.roles(1)) + 2 + _SPARE_ENTRIES)
     if len(samples) > 1:
         told |= {
             "survivor_gap_ms": {n: figures.percentiles(v) for n, v in figures.by_survivor(gaps).items()},
@@ -127,7 +132,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="slipring-soak-", dir="/dev/shm") as root:
         outcome = _run(arguments, Path(root), seed)
     print("auditing …", flush=True)
-    claims, told, picture = _examine(out, outcome)
+    claims, told, picture = _examine(out, outcome, arguments.stalled_after)
     about = _about(outcome, seed)
     passed = all(claim.passed for claim in claims)
     (out / "soak.png").write_bytes(picture)

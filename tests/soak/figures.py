@@ -4,20 +4,19 @@
 from typing import Any
 
 import numpy
-from demo.claims import Claim, judge
 
-from soak import audit, cast
+from soak import plan
 from soak.flatness import Samples
-from soak.journals import Life
-from soak.truth import Truth
+from storm.audit import Claim, Life, Topic, judge
+from storm.journal import Kind
 
-STALLED_MS = 10_000.0  # a survivor that shows no sign of life for so long after a kill counts as stalled
+STALLED_S = 10.0  # a survivor that shows no sign of life for so long after a kill counts as stalled
 PERCENTS = (50, 90, 99, 99.9, 100)
 Gaps = list[dict[str, Any]]
 
 
 def by_survivor(gaps: Gaps) -> dict[str, list[float]]:
-    """For each survivor, its longest gap from one strike to the next; the line of a strike tells of the one before."""
+    """For each survivor, its longest gap from one strike to the next; a line has those of the strike before."""
     names = gaps[-1]["gaps_ms"] if gaps else {}
     return {name: [line["gaps_ms"][name] for line in gaps[1:]] for name in names}
 
@@ -28,12 +27,12 @@ def percentiles(values: list[float]) -> dict[str, float]:
     return {f"p{percent:g}": round(float(numpy.percentile(values, percent)), 2) for percent in PERCENTS}
 
 
-def survivors_went_on(gaps: Gaps) -> Claim:
+def survivors_went_on(gaps: Gaps, stalled_s: float = STALLED_S) -> Claim:
     found = by_survivor(gaps)
     faults = [
         f"{name} stood still for {max(values) / 1e3:.1f} s"
         for name, values in found.items()
-        if max(values, default=0) >= STALLED_MS
+        if max(values, default=0) >= stalled_s * 1e3
     ]
     faults += [] if any(found.values()) else ["no strike was survived by anybody"]
     every = [value for values in found.values() for value in values]
@@ -45,7 +44,7 @@ def cores(samples: Samples) -> dict[str, float]:
     """Processors in use on average: by the soak itself, and by Spark's recording."""
 
     def used(sample: dict[str, Any]) -> float:
-        own = sample["supervisor"]["cpu_s"] + sample["nursery"]["cpu_s"] + sample["children_cpu_s"]
+        own = sample["supervisor"]["cpu_s"] + sample["fork_server"]["cpu_s"] + sample["children_cpu_s"]
         return float(own + sum(process["cpu_s"] for process in sample["processes"].values()))
 
     seconds = samples[-1]["s"] - samples[0]["s"]
@@ -55,25 +54,20 @@ def cores(samples: Samples) -> dict[str, float]:
     return {name: round(value, 3) for name, value in found.items()}
 
 
-def losses_over_time(lives: list[Life], truth: Truth) -> tuple[list[float], list[int], list[int]]:
-    """Of the napping reader: seconds, counted by it, audited."""
-    life = max((life for life in lives if life.seat == "lossy-napping"), key=lambda life: len(life.records))
-    times, counted, audited = audit.accounts(life, truth)
-    seconds = (times - life.records["time_ns"][0]) / 1e9
-    return seconds.tolist(), counted.tolist(), audited.tolist()
+def losses_over_time(topic: Topic) -> tuple[list[float], list[int], list[int]]:
+    """Of the napping reader: seconds, counted by it, as the journals tell."""
+    reading = max(topic.of(plan.NAPPING), key=lambda reading: len(reading.counted))
+    audited = topic.between(reading.begin, reading.positions) - (reading.told - reading.lost)
+    seconds = (reading.counted["time_ns"].astype(float) - float(reading.start["time_ns"])) / 1e9
+    return seconds.tolist(), reading.lost.tolist(), audited.tolist()
 
 
 def sizes(lives: list[Life]) -> dict[str, int]:
-    from demo.journal import Kind
-
     largest, empty, count = 0, 0, 0
     for life in lives:
-        got = life.of(Kind.GOT)["c"]
-        largest, empty, count = (
-            max(largest, int(got.max(initial=0))),
-            empty + int((got == 0).sum()),
-            count + len(got),
-        )
+        found = life.of(Kind.RECEIVED)["d"]
+        largest = max(largest, int(found.max(initial=0)))
+        empty, count = empty + int((found == 0).sum()), count + len(found)
     return {"receptions": count, "empty_receptions": empty, "largest_bytes": largest}
 
 
@@ -82,7 +76,7 @@ def memory(samples: Samples) -> dict[str, dict[str, float]]:
     found = {}
     for name in samples[-1]["processes"]:
         found[name] = [sample["processes"][name] for sample in samples]
-    for name in ("supervisor", "nursery", "recording"):
+    for name in ("supervisor", "fork_server", "recording"):
         if name in samples[-1]:
             found[name] = [sample[name] for sample in samples]
     quarter = len(samples) // 4
@@ -110,5 +104,5 @@ def memory(samples: Samples) -> dict[str, dict[str, float]]:
 def topics(stats: dict[str, dict[str, Any]]) -> dict[str, dict[str, int]]:
     return {
         topic: {name: stats[topic][name] for name in ("published", "abandoned", "bytes")}
-        for topic in cast.TOPICS
+        for topic in plan.TOPICS
     }

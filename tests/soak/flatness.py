@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from demo.claims import Claim, judge
+from storm.audit import Claim, judge
 
 OWN_KIB, OWN_SHARE = 8192, 0.05  # the larger of the two; the largest message once more is no growth
 DESCRIPTORS = 1
@@ -19,7 +19,7 @@ ENTRIES = 1
 RECORDING_DESCRIPTORS = 64  # of driver, JVM and workers together
 FEWEST_SAMPLES = 12
 Samples = list[dict[str, Any]]
-_OF_PROCESSES = ("supervisor", "nursery")
+_OF_PROCESSES = ("supervisor", "fork_server")
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from demo.claims import Claim
 from demo.page import document
 from demo.page.svg import tag
 
 from soak import figures
 from soak.flatness import Samples
+from storm.audit import Claim
 
 _STYLE = Path(document.__file__).with_name("style.css")
 _MINUTE = 60.0
@@ -34,7 +34,7 @@ def plot(samples: Samples, gaps: figures.Gaps, losses: Losses) -> bytes:
     for name in samples[-1]["processes"]:
         axes[1][0].plot(minutes, [s["processes"][name]["rss_kib"] / 1024 for s in samples], lw=1, label=name)
         axes[1][1].plot(minutes, [s["processes"][name]["descriptors"] for s in samples], lw=1, label=name)
-    for name in ("supervisor", "nursery"):
+    for name in ("supervisor", "fork_server"):
         axes[1][0].plot(minutes, [s[name]["rss_kib"] / 1024 for s in samples], lw=1, ls="--", label=name)
         axes[1][1].plot(minutes, [s[name]["descriptors"] for s in samples], lw=1, ls="--", label=name)
     axes[1][0].set(title="Resident memory, rings among it", ylabel="MiB")

@@ -47,7 +47,7 @@ def bus_root(path: Path) -> dict[str, int]:
     return {"files": len(files), "bytes": sum(entry.stat().st_size for entry in files)}
 
 
-def tables(bus: Any, topics: tuple[str, ...]) -> dict[str, int]:
+def tables(bus: Any, topics: list[str]) -> dict[str, int]:
     """Entries in use, those of the dead that nobody has cleared yet among them."""
     stats = [bus.stats(topic) for topic in topics]
     kinds = ("publishers", "readers", "cursors")

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy
 
-from soak import bodies, cast
+from soak import plan
+from storm import bodies
 from support.waiting import eventually
 
 EVERY_S = 3
@@ -33,8 +34,8 @@ class Recording:
 
     def _start(self) -> None:
         root = self._root
-        command = [str(Path(sys.executable).with_name("slipring")), "--bus", cast.BUS, "--root", str(root)]
-        command += ["record", *cast.TOPICS, "--to", str(self.lake), "--every", str(EVERY_S)]
+        command = [str(Path(sys.executable).with_name("slipring")), "--bus", plan.BUS, "--root", str(root)]
+        command += ["record", *plan.TOPICS, "--to", str(self.lake), "--every", str(EVERY_S)]
         command += ["--master", "local[1]", "--summary", "json"]
         with self._summary.open("wb") as told, self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -103,8 +104,8 @@ def examine(path: Path) -> dict[str, Any]:
         "problems": [f"{problem.where}: {problem.what}" for problem in verdict.problems],
         "topics": {},
     }
-    for topic in cast.TOPICS:
-        held = [(offset, bodies.check(sender, body) or 0) for offset, sender, body in rows(lake, topic)]
+    for topic in plan.TOPICS:
+        held = [(at, (bodies.check(who, body) or (0,))[0]) for at, who, body in rows(lake, topic)]
         table = numpy.array(sorted(held), dtype=numpy.uint64).reshape(-1, 2)
         counts = {
             name: sum(getattr(one, name) for one in contents(lake, [topic]))

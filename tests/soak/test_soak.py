@@ -13,10 +13,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 HOURS = 11 / 3600
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_leaks_of_memory_and_descriptors_fail_the_verdict_of_a_soak(tmp_path):
     command = [sys.executable, "-m", "soak", "--hours", str(HOURS), "--without-spark", "--out", str(tmp_path)]
-    command += ["--leak", "lossy-into=memory", "--leak", "lossy-steady=descriptors"]
+    command += ["--stalled-after", "120", "--leak", "lossy-into=memory", "--leak", "lossy-steady=descriptors"]
     environment = {**os.environ, "PYTHONPATH": f"tests{os.pathsep}."}
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
     told = json.loads((tmp_path / "soak.json").read_text())

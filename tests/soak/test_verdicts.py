@@ -3,31 +3,31 @@
 
 import numpy
 import pytest
-from demo.journal import Kind
 
-from soak import audit, bodies, cast, figures, flatness, truth
-from soak.journals import RECORD, Life
+from soak import audit, figures, flatness, plan
+from storm import bodies
+from storm.audit import Life, Topic
+from storm.journal import RECORD, TORN, Kind
 
-SENDER, KILLED, READER, LOSER = 1, 2, 3, 4
-COMMITTED = 8  # sequences 0 to 7; 3 is an aborted loan, so that 8 is the tail
-
-
-def who(counter: int, incarnation: int = SENDER) -> int:
-    return bodies.identity(incarnation, counter)
+SENDER, KILLED, READER, LOSER = 1, 2, 3, 4  # sequence 3 is an aborted loan, so that 8 is the tail
 
 
-def life(seat: str, topic: int, incarnation: int, records: list[tuple], killed: bool = False) -> Life:
+def who(counter: int, life: int = SENDER) -> int:
+    return bodies.identity(life, counter)
+
+
+def life(name: str, topic: int, number: int, records: list[tuple], killed: bool = False) -> Life:
     rows = [
-        (int(kind), topic, b"", number, *values, *[0] * (4 - len(values)))
-        for number, (kind, *values) in enumerate(records)
+        (int(kind), topic, b"", at, *values, *[0] * (4 - len(values)))
+        for at, (kind, *values) in enumerate(records)
     ]
-    return Life(seat, topic, incarnation, -9 if killed else 0, killed, numpy.array(rows, dtype=RECORD))
+    return Life(name, number, -9 if killed else 0, killed, numpy.array(rows, dtype=RECORD))
 
 
-def sent(topic: int) -> list[tuple]:
-    """Counters 1, 2, a batch of 4 and 5 (the first of it at 4), an aborted 6."""
+def sent() -> list[tuple]:
+    """Counters 1, 2, 3, an aborted 6, a batch of 4 and 5 (the first of it at 4), 7."""
     return [
-        (Kind.HELLO,),
+        (Kind.BEGAN,),
         (Kind.SENT, 0, who(1), 1),
         (Kind.SENT, 1, who(2), 1),
         (Kind.SENT, 2, who(3), 1),
@@ -41,45 +41,48 @@ IDENTITIES = {0: who(1), 1: who(2), 2: who(3), 4: who(4), 5: who(5), 6: who(1, K
 
 
 def rows(seqs, changed: dict | None = None) -> list[tuple]:
-    return [(Kind.GOT, seq, (changed or {}).get(seq, IDENTITIES[seq]), 100) for seq in seqs]
+    return [(Kind.RECEIVED, seq, (changed or {}).get(seq, IDENTITIES[seq]), 0, 100) for seq in seqs]
 
 
 class World:
     """A lossy and a reliable topic with the same traffic; a test spoils one thing."""
 
     def __init__(self) -> None:
-        self.stats = {topic: {"published": 7, "abandoned": 1, "tail": 8} for topic in cast.TOPICS}
-        self.sent = sent(cast.RELIABLE)
+        self.stats = {topic: {"published": 7, "abandoned": 1, "tail": 8} for topic in plan.TOPICS}
+        self.sent = sent()
         self.got = rows(IDENTITIES)
         self.cursor = [
-            [(Kind.START, 0), *rows([0, 1]), (Kind.COMMITTED, 2), *rows([2])],
-            [(Kind.START, 2), *rows([2, 4, 5, 6, 7]), (Kind.DONE,)],
+            [(Kind.STARTED, 0), *rows([0, 1]), (Kind.COMMITTED, 2), *rows([2])],
+            [(Kind.STARTED, 2), *rows([2, 4, 5, 6, 7]), (Kind.COUNTED, 8, 5), (Kind.ENDED,)],
         ]
         self.lossy_got = rows([0, 1, 6, 7])
-        self.account = (Kind.COUNT, 8, 4, 3, 0)
-        self.conflated = [(Kind.COUNT, 6, 1, 0, 3), (Kind.COUNT, 8, 1, 0, 6)]  # one is settled later
+        self.account = (Kind.COUNTED, 8, 4, 3, 0)
+        self.conflated = [(Kind.COUNTED, 6, 1, 0, 3), (Kind.COUNTED, 8, 1, 0, 6)]  # one is settled later
+        self.whole = (Kind.COUNTED, 8, 7)
         self.code = 0
 
     def claims(self) -> dict[str, bool]:
         lives = [
-            life("lossy-steady", 0, SENDER, sent(0)),
-            life("lossy-mortal-c", 0, KILLED, [(Kind.HELLO,)], killed=True),
-            life("lossy-napping", 0, LOSER, [(Kind.START, 0), *self.lossy_got, self.account, (Kind.DONE,)]),
+            life("lossy-steady", 0, SENDER, sent()),
+            life("lossy-mortal-c", 0, KILLED, [(Kind.BEGAN,)], killed=True),
+            life(
+                "lossy-napping", 0, LOSER, [(Kind.STARTED, 0), *self.lossy_got, self.account, (Kind.ENDED,)]
+            ),
             life(
                 "lossy-into",
                 0,
                 READER,
-                [(Kind.START, 0), *rows(IDENTITIES), (Kind.COUNT, 8, 7), (Kind.DONE,)],
+                [(Kind.STARTED, 0), *rows(IDENTITIES), (Kind.COUNTED, 8, 7), (Kind.ENDED,)],
             ),
-            life(cast.CONFLATING, 0, 20, [(Kind.START, 0), *rows([5]), *self.conflated, (Kind.DONE,)]),
+            life(plan.CONFLATING, 0, 20, [(Kind.STARTED, 0), *rows([5]), *self.conflated, (Kind.ENDED,)]),
             life("reliable-steady-c", 1, SENDER, self.sent),
-            life("reliable-mortal", 1, KILLED, [(Kind.HELLO,)], killed=True),
-            life("reliable-batch", 1, READER, [(Kind.START, 0), *self.got, (Kind.DONE,)]),
+            life("reliable-mortal", 1, KILLED, [(Kind.BEGAN,)], killed=True),
+            life("reliable-batch", 1, READER, [(Kind.STARTED, 0), *self.got, self.whole, (Kind.ENDED,)]),
             *(life("reliable-cursor", 1, 10 + n, records) for n, records in enumerate(self.cursor)),
         ]
         lives[-1].code = self.code
-        truths = [truth.find(topic, 8, lives) for topic in (0, 1)]
-        found = audit.examine(lives, truths, self.stats, "")
+        topics = audit.topics_of(lives, self.stats)
+        found = audit.examine(lives, topics, self.stats, "")
         return {claim.title: claim.passed for claim in found}
 
     def failed(self) -> set[str]:
@@ -116,27 +119,27 @@ def test_a_sent_message_that_nobody_read_is_seen(world):
 
 
 def test_a_loss_that_was_not_counted_is_seen(world):
-    world.account = (Kind.COUNT, 8, 4, 2, 0)
+    world.account = (Kind.COUNTED, 8, 4, 2, 0)
     assert world.failed() == {COUNTED}
 
 
 def test_a_loss_counted_twice_is_seen(world):
-    world.account = (Kind.COUNT, 8, 4, 4, 0)
+    world.account = (Kind.COUNTED, 8, 4, 4, 0)
     assert world.failed() == {COUNTED}
 
 
 def test_what_a_conflating_reader_never_settles_is_seen(world):
-    world.conflated = [(Kind.COUNT, 6, 1, 0, 4), (Kind.COUNT, 8, 1, 0, 5)]
+    world.conflated = [(Kind.COUNTED, 6, 1, 0, 4), (Kind.COUNTED, 8, 1, 0, 5)]
     assert world.failed() == {COUNTED}
 
 
 def test_what_a_conflating_reader_counts_twice_is_seen(world):
-    world.conflated = [(Kind.COUNT, 6, 1, 0, 5), (Kind.COUNT, 8, 1, 0, 6)]
+    world.conflated = [(Kind.COUNTED, 6, 1, 0, 5), (Kind.COUNTED, 8, 1, 0, 6)]
     assert world.failed() == {COUNTED}
 
 
 def test_a_torn_message_is_seen(world):
-    world.got.append((Kind.CORRUPT, 7))
+    world.got.append((Kind.CORRUPT, 7, 0, TORN))
     assert world.failed() == {CORRUPT}
 
 
@@ -146,12 +149,12 @@ def test_a_message_that_is_another_for_another_reader_is_seen(world):
 
 
 def test_an_aborted_loan_that_was_read_is_seen(world):
-    world.got = [*world.got[:3], (Kind.GOT, 3, who(6) | bodies.POISON, 100), *world.got[3:]]
+    world.got = [*world.got[:3], (Kind.RECEIVED, 3, who(6) | bodies.POISON, 0, 100), *world.got[3:]]
     assert UNCOMMITTED in world.failed()
 
 
 def test_a_message_of_nobody_is_seen(world):
-    world.got = [*world.got[:3], (Kind.GOT, 3, who(1, 99), 100), *world.got[3:]]
+    world.got = [*world.got[:3], (Kind.RECEIVED, 3, who(1, 99), 0, 100), *world.got[3:]]
     assert UNCOMMITTED in world.failed()
 
 
@@ -161,7 +164,7 @@ def test_a_reader_that_goes_back_is_seen(world):
 
 
 def test_a_cursor_that_skips_is_seen(world):
-    world.cursor[1] = [(Kind.START, 4), *rows([4, 5, 6, 7]), (Kind.DONE,)]
+    world.cursor[1] = [(Kind.STARTED, 4), *rows([4, 5, 6, 7]), (Kind.COUNTED, 8, 4), (Kind.ENDED,)]
     assert world.failed() == {CURSOR}
 
 
@@ -195,11 +198,11 @@ def lake_of(changed: dict | None = None) -> dict:
     ],
 )
 def test_a_recording_that_does_not_add_up_is_seen(world, spoil, right):
-    lives = [life("reader", topic, READER, [(Kind.START, 0), *rows(IDENTITIES)]) for topic in (0, 1)]
-    truths = [truth.find(topic, 8, lives) for topic in (0, 1)]
+    lives = [life("reader", topic, READER, [(Kind.STARTED, 0), *rows(IDENTITIES)]) for topic in (0, 1)]
+    topics = [Topic(name, number, 8, lives) for number, name in enumerate(plan.TOPICS)]
     lake = lake_of()
     spoil(lake)
-    assert audit.recording_adds_up(truths, world.stats, lake).passed is right
+    assert audit.recording_adds_up(topics, world.stats, lake).passed is right
 
 
 def sample(at_s: float, **spoilt) -> dict:
@@ -215,7 +218,7 @@ def sample(at_s: float, **spoilt) -> dict:
         "s": at_s,
         "processes": {"one": process, "two": calm},
         "supervisor": calm,
-        "nursery": calm,
+        "fork_server": calm,
         "entries": entries,
         "root": root,
     }

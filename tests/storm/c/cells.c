@@ -13,7 +13,7 @@ static const uint8_t *element_at(const slipring_cells_shape *shape, uint32_t cel
     return (const uint8_t *)shape->cells + cell * shape->stride;
 }
 
-int write_cells(struct storm *me, char **options, int count) {
+int write_cells(struct worker *me, char **options, int count) {
     struct actor *actor = &me->actor;
     slipring_cells_writer *writer;
     slipring_cells_shape shape;
@@ -23,44 +23,46 @@ int write_cells(struct storm *me, char **options, int count) {
     slipring_cells_writer_shape(writer, &shape);
     while (!stopping(actor)) {
         uint32_t cell;
-        uint64_t seq, counter = me->counter++;
+        uint64_t seq, who = next_identity(me, 1);
         if (slipring_cells_writer_begin(writer, &cell)) actor_fail("begin");
         uint8_t *place = (uint8_t *)shape.cells + cell * shape.stride;
-        body_make(actor->incarnation | POISON, counter, place, ELEMENT);
+        body_make(who | POISON, place, ELEMENT);
         if (throw_dice(actor, 10) == 0) continue; /* never put: the next one fills the same cell */
-        body_make(actor->incarnation, counter, place, ELEMENT);
+        body_make(who, place, ELEMENT);
         if (slipring_cells_writer_commit(writer, &seq)) actor_fail("commit");
-        write_down(me, SENT, counter, seq, 1, 0);
+        write_down(me, SENT, seq, who, 1, 1);
         beat(actor);
     }
     slipring_cells_writer_close(writer);
     return 0;
 }
 
-static struct record row(const slipring_cells_shape *shape, const slipring_element *element) {
-    uint64_t counter, who = element_check(element_at(shape, element->cell), ELEMENT, &counter);
+static struct record row(const struct worker *me, const slipring_cells_shape *shape, const slipring_element *element) {
+    const uint8_t *body = element_at(shape, element->cell);
+    uint64_t sent_ns, who = element_check(body, ELEMENT, &sent_ns);
+    if (!who) return record(me, CORRUPT, element->seq, 0, TORN, 0);
     sched_yield();
-    uint64_t counter_again, who_again = element_check(element_at(shape, element->cell), ELEMENT, &counter_again);
-    return (struct record){GOT, element->seq, who == who_again && counter == counter_again ? who : CHANGED, counter, UNKNOWN};
+    if (element_check(body, ELEMENT, &sent_ns) != who) return record(me, CORRUPT, element->seq, who, CHANGED, 0);
+    return record(me, RECEIVED, element->seq, who, sent_ns, ELEMENT);
 }
 
-static size_t take(struct storm *me, slipring_cells_reader *reader, const slipring_cells_shape *shape, struct record *rows) {
+static size_t take(struct worker *me, slipring_cells_reader *reader, const slipring_cells_shape *shape, struct record *rows) {
     const slipring_element *elements;
     slipring_element newest;
     size_t count = 0;
     if (throw_dice(&me->actor, 2)) {
         if (slipring_cells_reader_take(reader, &elements, &count)) actor_fail("take");
-        for (size_t i = 0; i < count; i++) rows[i] = row(shape, &elements[i]);
+        for (size_t i = 0; i < count; i++) rows[i] = row(me, shape, &elements[i]);
         return count;
     }
     int code = slipring_cells_reader_take_newest(reader, &newest);
     if (code == SLIPRING_EMPTY) return 0;
     if (code) actor_fail("take newest");
-    rows[0] = row(shape, &newest);
+    rows[0] = row(me, shape, &newest);
     return 1;
 }
 
-int read_cells(struct storm *me, char **options, int count) {
+int read_cells(struct worker *me, char **options, int count) {
     struct actor *actor = &me->actor;
     slipring_cells_reader *reader;
     slipring_cells_shape shape;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared words of a storm or a soak. Plain memory, no Slipring; one process writes a word, so that no lock is needed.
+"""Shared words of supervisor and workers. Plain memory, no Slipring; each word has one writer, so there is no lock.
 
 Word 0 orders to stop publishing; 1 counts the strikes; 2 + topic is its final tail plus one (0: not known yet). Each
-seat has eight words: beats, time of the last, longest gap between two since the last strike, lost, received. The same
-layout is in support/c/actor.c.
+worker has a row of eight words: beats, time of the last, longest gap between two since the last strike, lost,
+received. The same layout is in support/c/actor.c.
 """
 
 import mmap
@@ -11,7 +11,7 @@ import os
 import time
 from pathlib import Path
 
-STOP, STRIKES, FINALS, FIRST_SEAT, SEAT_WORDS = 0, 1, 2, 8, 8
+STOP, STRIKES, FINALS, FIRST_ROW, ROW_WORDS = 0, 1, 2, 8, 8
 BEATS, LAST_NS, LONGEST_NS, LOST, RECEIVED = range(5)
 SIZE = 4096
 
@@ -32,17 +32,17 @@ class Board:
     def write(self, word: int, value: int) -> None:
         self._words[word] = value
 
-    def word(self, seat: int, which: int) -> int:
-        return self._words[FIRST_SEAT + seat * SEAT_WORDS + which]
+    def word(self, row: int, which: int) -> int:
+        return self._words[FIRST_ROW + row * ROW_WORDS + which]
 
-    def tell(self, seat: int, which: int, value: int) -> None:
-        self._words[FIRST_SEAT + seat * SEAT_WORDS + which] = value
+    def set(self, row: int, which: int, value: int) -> None:
+        self._words[FIRST_ROW + row * ROW_WORDS + which] = value
 
-    def beats(self, seat: int) -> int:
-        return self.word(seat, BEATS)
+    def beats(self, row: int) -> int:
+        return self.word(row, BEATS)
 
-    def beat(self, seat: int) -> None:
-        self.tell(seat, BEATS, self.beats(seat) + 1)
+    def beat(self, row: int) -> None:
+        self.set(row, BEATS, self.beats(row) + 1)
 
     @property
     def stopping(self) -> bool:
@@ -54,9 +54,14 @@ class Board:
     def order_end(self, tail: int, topic: int = 0) -> None:
         self.write(FINALS + topic, tail + 1)
 
-    def reached_end(self, position: int, topic: int = 0) -> bool:
+    def final(self, topic: int = 0) -> int | None:
+        """The tail at which its readers may end, once it is known."""
         final = self.read(FINALS + topic)
-        return final != 0 and position >= final - 1
+        return final - 1 if final else None
+
+    def reached_end(self, position: int, topic: int = 0) -> bool:
+        final = self.final(topic)
+        return final is not None and position >= final
 
     @property
     def strikes(self) -> int:
@@ -65,10 +70,10 @@ class Board:
     def count_strike(self) -> None:
         self.write(STRIKES, self.strikes + 1)
 
-    def gap_ns(self, seat: int) -> int:
-        """The longest wait since the last strike, the one that still lasts among them."""
-        last = self.word(seat, LAST_NS)
-        return max(self.word(seat, LONGEST_NS), time.monotonic_ns() - last) if last else 0
+    def gap_ns(self, row: int) -> int:
+        """The longest gap since the last strike, including the one that still lasts."""
+        last = self.word(row, LAST_NS)
+        return max(self.word(row, LONGEST_NS), time.monotonic_ns() - last) if last else 0
 
     def close(self) -> None:
         self._words.release()
@@ -76,12 +81,12 @@ class Board:
 
 
 class Pulse:
-    """A seat's own side: a gap that began before a strike and ended after it belongs to the strike."""
+    """The worker's side of its row: a gap that began before a strike and ended after it belongs to the strike."""
 
-    def __init__(self, board: Board, seat: int) -> None:
-        self._board, self._seat = board, seat
+    def __init__(self, board: Board, row: int) -> None:
+        self._board, self._row = board, row
         self._strike, self._last, self._longest = board.strikes, 0, 0
-        board.tell(seat, LAST_NS, 0)
+        board.set(row, LAST_NS, 0)
 
     def beat(self) -> None:
         now = time.monotonic_ns()
@@ -89,6 +94,6 @@ class Pulse:
         strike = self._board.strikes
         self._longest = gap if strike != self._strike else max(self._longest, gap)
         self._strike, self._last = strike, now
-        self._board.tell(self._seat, LONGEST_NS, self._longest)
-        self._board.tell(self._seat, LAST_NS, now)
-        self._board.beat(self._seat)
+        self._board.set(self._row, LONGEST_NS, self._longest)
+        self._board.set(self._row, LAST_NS, now)
+        self._board.beat(self._row)

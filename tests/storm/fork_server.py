@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A nursery: one small process that has imported what its children need, and forks one on request.
+"""A small process that has imported what its children need, and forks one on request.
 
-    with Fleet(preload=["crash.actors"]) as fleet:
-        child = fleet.start("crash.actors:publisher", root=…, topic=…)
-        child.kill()              # SIGKILL and reap
-A child is forked from a process that never opened a bus, so it inherits nothing; a fresh one costs
-milliseconds, not an interpreter's start. The nursery reaps only what it is told to: a pid stays valid until
-then.
+    with ForkServer(preload=["storm.roles"]) as server:
+        process = server.start("storm.roles:publisher", **config)
+        process.kill()              # SIGKILL and reap
+
+A process is forked from one that never opened a bus, so it inherits nothing; a fresh one costs milliseconds, not the
+start of an interpreter. The server reaps only on request: until then a pid stays valid. All die with the server,
+and the server ends with whoever started it. It has a process group of its own, so that Ctrl-C reaches the
+supervisor alone.
 """
 
 import contextlib
@@ -14,6 +16,7 @@ import ctypes
 import importlib
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -22,16 +25,16 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-
-from support.waiting import WATCHDOG_S
+from typing import Any
 
 TESTS = Path(__file__).resolve().parents[1]
 PR_SET_PDEATHSIG = 1
+WATCHDOG_S = 300.0  # decides only that something will never happen
 
 
-class Child:
-    def __init__(self, fleet: "Fleet", pid: int, name: str) -> None:
-        self._fleet, self.pid, self.name = fleet, pid, name
+class Process:
+    def __init__(self, server: "ForkServer", pid: int, name: str) -> None:
+        self._server, self.pid, self.name = server, pid, name
         self._pidfd = os.pidfd_open(pid)
         self.code: int | None = None
 
@@ -61,56 +64,68 @@ class Child:
         if self.code is None:
             if not self._ended(WATCHDOG_S):
                 raise AssertionError(f"{self.name} did not end\n{backtrace(self.pid)}")
-            self.code = self._fleet.ask(reap=self.pid)
-            self._fleet.children.remove(self)
+            self.code = self._server.ask(reap=self.pid)
+            self._server.processes.remove(self)
             os.close(self._pidfd)
         return self.code
 
 
-class Fleet:
-    """``errors()`` is what its children wrote to stderr: their tracebacks."""
+class ForkServer:
+    """`label` appears in the command line of every process. `errors()` is what they wrote to stderr."""
 
-    def __init__(self, preload: list[str]) -> None:
-        self.children: list[Child] = []
+    def __init__(
+        self, preload: list[str], environment: dict[str, str] | None = None, label: str = ""
+    ) -> None:
+        self.processes: list[Process] = []
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
-        command = [sys.executable, "-P", __file__, str(theirs.fileno()), *preload]
-        environment = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS.parent}"}
-        self._nursery = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], stderr=self._stderr, env=environment
+        command = [sys.executable, "-P", __file__, str(theirs.fileno()), label, *preload]
+        path = {"PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS.parent}"}
+        self._server = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stderr=self._stderr,
+            env={**os.environ, **(environment or {}), **path},
+            process_group=0,
         )
         theirs.close()
         self._socket.settimeout(WATCHDOG_S)
 
-    def __enter__(self) -> "Fleet":
+    def __enter__(self) -> "ForkServer":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start(self, target: str, **config) -> Child:
-        child = Child(self, self.ask(start=target, config=config), f"{target} {config.get('name', '')}")
-        self.children.append(child)
-        return child
+    def start(self, target: str, **config: Any) -> Process:
+        process = Process(self, self.ask(start=target, config=config), f"{target} {config.get('name', '')}")
+        self.processes.append(process)
+        return process
 
-    def ask(self, **request):
+    def ask(self, **request: Any) -> Any:
         self._socket.send(json.dumps(request).encode())
         answer = self._socket.recv(1 << 16)
-        assert answer, f"the nursery ended\n{self.errors()}"
+        assert answer, f"the fork server ended\n{self.errors()}"
         return json.loads(answer)
 
     @property
     def pid(self) -> int:
-        return self._nursery.pid
+        return self._server.pid
 
     def errors(self) -> str:
         return os.pread(self._stderr.fileno(), 1 << 20, 0).decode(errors="replace")
 
+    def error_of(self, pid: int) -> str:
+        """The last line that a process reported."""
+        found = re.findall(rf"^(process {pid}\b.*\n(?:(?!process \d).*\n)*)", self.errors(), re.M)
+        return found[-1].strip().splitlines()[-1] if found else ""
+
     def close(self) -> None:
-        for child in list(self.children):
-            child.kill()
+        for process in list(self.processes):
+            process.kill()
         self._socket.close()
-        self._nursery.wait(WATCHDOG_S)
+        self._server.wait(WATCHDOG_S)
         self._stderr.close()
 
 
@@ -118,7 +133,7 @@ def backtrace(pid: int) -> str:
     """The innermost calls of every thread of a process, for the report of a hang."""
     command = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 10"]
     with contextlib.suppress(FileNotFoundError, subprocess.TimeoutExpired):
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=WATCHDOG_S).stdout
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
         return "\n".join(line[:160] for line in shown.splitlines() if line.startswith(("#", "Thread")))
     return "(no backtrace: Debian package gdb)"
 
@@ -134,11 +149,11 @@ def _serve(requests: socket.socket) -> None:
         else:
             answer = os.fork()
             if answer == 0:
-                _be_child(requests, request)
+                _run_child(requests, request)
         requests.send(json.dumps(answer).encode())
 
 
-def _be_child(requests: socket.socket, request: dict) -> None:
+def _run_child(requests: socket.socket, request: dict) -> None:
     code = 1
     try:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -148,12 +163,12 @@ def _be_child(requests: socket.socket, request: dict) -> None:
         code = 0
     except BaseException:  # noqa: BLE001 (reported, and the process ends)
         report = f"process {os.getpid()} ({request['start']}):\n{traceback.format_exc()}"
-        os.write(2, report.encode())  # in one piece, whoever else writes
+        os.write(2, report.encode())  # in one piece beside those of others
     finally:
         os._exit(code)
 
 
 if __name__ == "__main__":
-    for _name in sys.argv[2:]:
+    for _name in sys.argv[3:]:
         importlib.import_module(_name)
     _serve(socket.socket(fileno=int(sys.argv[1])))

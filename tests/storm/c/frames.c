@@ -7,7 +7,7 @@
 #include "slipring.h"
 #include "storm.h"
 
-int write_frames(struct storm *me, char **options, int count) {
+int write_frames(struct worker *me, char **options, int count) {
     struct actor *actor = &me->actor;
     slipring_settings settings = SLIPRING_SETTINGS_FRAMES;
     slipring_publisher *pub;
@@ -19,21 +19,21 @@ int write_frames(struct storm *me, char **options, int count) {
     while (!stopping(actor)) {
         slipring_frame_buffer buffer;
         slipring_frame_note nothing = {0};
-        uint64_t id, seq, counter = me->counter++;
+        uint64_t id, seq, who = next_identity(me, 1);
         int code = slipring_frame_writer_take(writer, 0, &buffer);
         if (code == SLIPRING_FULL) { /* all are held */
             sched_yield();
             continue;
         }
         if (code) actor_fail("take");
-        body_make(actor->incarnation | POISON, counter, buffer.data, (uint32_t)buffer.size);
+        body_make(who | POISON, buffer.data, (uint32_t)buffer.size);
         if (throw_dice(actor, 10) == 0) {
             if (slipring_frame_writer_abort(writer, buffer.buffer)) actor_fail("abort");
             continue;
         }
-        body_make(actor->incarnation, counter, buffer.data, (uint32_t)buffer.size);
+        body_make(who, buffer.data, (uint32_t)buffer.size);
         if (slipring_frame_writer_send(writer, buffer.buffer, &nothing, &id, &seq)) actor_fail("send");
-        write_down(me, SENT, counter, id, 1, 0);
+        write_down(me, SENT, id, who, 1, 1);
         beat(actor);
     }
     slipring_frame_writer_close(writer);
@@ -41,14 +41,15 @@ int write_frames(struct storm *me, char **options, int count) {
     return 0;
 }
 
-static struct record row(struct storm *me, const slipring_frame *frame) {
-    uint64_t counter, who = element_check(frame->data, (uint32_t)frame->size, &counter), counter_again;
+static struct record row(struct worker *me, const slipring_frame *frame) {
+    uint64_t sent_ns, who = element_check(frame->data, (uint32_t)frame->size, &sent_ns);
+    if (!who) return record(me, CORRUPT, frame->id, 0, TORN, 0);
     for (uint64_t i = throw_dice(&me->actor, 4); i > 0; i--) sched_yield();
-    uint64_t again = element_check(frame->data, (uint32_t)frame->size, &counter_again);
-    return (struct record){GOT, frame->id, who == again && counter == counter_again ? who : CHANGED, counter, UNKNOWN};
+    if (element_check(frame->data, (uint32_t)frame->size, &sent_ns) != who) return record(me, CORRUPT, frame->id, who, CHANGED, 0);
+    return record(me, RECEIVED, frame->id, who, sent_ns, frame->size);
 }
 
-int read_frames(struct storm *me, char **options, int count) {
+int read_frames(struct worker *me, char **options, int count) {
     struct actor *actor = &me->actor;
     slipring_subscribing how = {.start = SLIPRING_START_NEW, .lossy = -1};
     slipring_frame_reading reading = {.start = SLIPRING_START_LAST};
@@ -59,6 +60,7 @@ int read_frames(struct storm *me, char **options, int count) {
     if (count) return 2;
     if (slipring_subscriber_open(actor->bus, actor->topic, &how, &sub)) actor_fail("open");
     if (slipring_frame_reader_open(sub, actor->bus, actor->topic, &reading, &reader)) actor_fail("frames");
+    write_down(me, STARTED, 0, 0, 0, 0);
     for (;;) {
         slipring_frame frame;
         int code = slipring_frame_reader_take(reader, &frame);
@@ -75,7 +77,8 @@ int read_frames(struct storm *me, char **options, int count) {
         if (code != SLIPRING_OK && code != SLIPRING_TIMEOUT && code != SLIPRING_INTERRUPTED) actor_fail("wait");
     }
     slipring_frame_reader_counts(reader, &counts);
-    write_down(me, END, counts.received, counts.lost, counts.filtered, counts.position);
+    write_down(me, COUNTED, counts.position, counts.received, counts.lost, counts.filtered);
+    write_down(me, ENDED, 0, 0, 0, 0);
     slipring_frame_reader_close(reader);
     slipring_subscriber_close(sub);
     return 0;

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adds the journals up. Every check is a pure function that returns its counter-examples as sentences.
+
+A `Topic` is what was committed, as senders (a send that returned) and readers together say: one map from sequence to
+identity for all of them is what "one order" means. A sender killed between its commit and its record is known by its
+readers. That nothing is missing is shown by the counter in shared memory: as many known as published.
+
+Journals are numpy arrays, so that hours of them fit into memory: 48 bytes a reception.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from storm import journal
+from storm.bodies import ANONYMOUS, POISON, sender_of
+from storm.journal import CHANGED, Kind
+
+MOST_UNNOTED = 24  # counters of a killed process beyond its last record: a batch of twelve, every second one
+_SHIFT = numpy.uint64(32)
+_POISON = numpy.uint64(POISON)
+_ANONYMOUS = numpy.uint64(ANONYMOUS)
+Faults = list[str]
+
+
+@dataclass(frozen=True)
+class Claim:
+    title: str
+    passed: bool
+    detail: str
+
+
+def judge(title: str, faults: Faults, detail: str) -> Claim:
+    """A claim fails with the first few counter-examples named."""
+    if not faults:
+        return Claim(title, True, detail)
+    more = f" … and {len(faults) - 3} more" if len(faults) > 3 else ""
+    return Claim(title, False, "; ".join(faults[:3]) + more)
+
+
+# Evidence
+
+
+@dataclass
+class Life:
+    """One process: its journal, and how it ended."""
+
+    name: str  # of its role
+    life: int
+    code: int
+    killed: bool
+    records: Any  # array of journal.RECORD
+    started_ns: int = 0
+    ended_ns: int = 0
+    error: str = ""
+
+    def of(self, kind: Kind, topic: int | None = None) -> Any:
+        chosen = self.records["kind"] == kind
+        return self.records[chosen if topic is None else chosen & (self.records["topic"] == topic)]
+
+    def count(self, kind: Kind) -> int:
+        return int((self.records["kind"] == kind).sum())
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.life}"
+
+    @cached_property
+    def readings(self) -> "dict[int, Reading]":
+        """By topic."""
+        started = self.of(Kind.STARTED)["topic"]
+        return {topic: Reading(self, topic) for topic in sorted(set(started.tolist()))}
+
+
+class Reading:
+    """One topic as one life read it."""
+
+    def __init__(self, life: Life, topic: int) -> None:
+        records = life.records[life.records["topic"] == topic]
+        kinds = records["kind"]
+        self.life, self.topic = life, topic
+        self.start = records[kinds == Kind.STARTED][0]
+        self.received = records[kinds == Kind.RECEIVED]
+        self.counted = records[kinds == Kind.COUNTED]
+        self.corrupt = records[kinds == Kind.CORRUPT]
+        self.ended = bool((kinds == Kind.ENDED).any())
+        self._rows_counted = numpy.cumsum(kinds == Kind.RECEIVED)[kinds == Kind.COUNTED]
+
+    def __str__(self) -> str:
+        return str(self.life)
+
+    @property
+    def seqs(self) -> Any:
+        return self.received["a"].astype(numpy.int64)
+
+    @property
+    def begin(self) -> int:
+        return int(self.start["a"])
+
+    @property
+    def last(self) -> Any:
+        """Its last account."""
+        return self.counted[-1] if len(self.counted) else self.start
+
+    @property
+    def end(self) -> int:
+        """Everything before it was received, lost or filtered."""
+        reached = int(self.received["a"][-1]) + 1 if len(self.received) else self.begin
+        return max(reached, int(self.last["a"]))
+
+    @property
+    def positions(self) -> Any:
+        return self.counted["a"].astype(numpy.int64)
+
+    @property
+    def told(self) -> Any:
+        """received + lost + filtered since the start, at every account."""
+        return sum(_less(self.counted[name], self.start[name]) for name in "bcd")
+
+    @property
+    def lost(self) -> Any:
+        return _less(self.counted["c"], self.start["c"])
+
+    def row_faults(self) -> Faults:
+        """received is what the journal has, at every account."""
+        wrong = self._rows_counted != _less(self.counted["b"], self.start["b"])
+        if len(self.corrupt) or not wrong.any():
+            return []
+        at = int(numpy.flatnonzero(wrong)[0])
+        return [
+            f"{self} counted {self.counted['b'][at]:,} received, its journal has {self._rows_counted[at]:,}"
+        ]
+
+
+def _less(values: Any, start: Any) -> Any:
+    return values.astype(numpy.int64) - int(start)
+
+
+def lives(work: Path) -> list[Life]:
+    """Those that a supervisor left in its work directory."""
+    found = []
+    for line in (work / "lives.jsonl").read_text().splitlines():
+        told = json.loads(line)
+        found.append(Life(records=journal.load(work / "journals" / told.pop("journal")), **told))
+    return found
+
+
+def written_out(records: Any) -> Any:
+    """The identities of SENT or REFUSED records, those of batches one by one."""
+    count, step = records["c"].astype(numpy.int64), numpy.maximum(records["d"], 1)
+    count = numpy.maximum(count, 1)
+    back = numpy.repeat(numpy.cumsum(count), count) - numpy.arange(count.sum()) - 1
+    return numpy.repeat(records["b"], count) - back.astype(numpy.uint64) * numpy.repeat(step, count)
+
+
+class Topic:
+    def __init__(self, name: str, number: int, tail: int, lives: Iterable[Life]) -> None:
+        self.name, self.number, self.tail = name, number, tail
+        self.lives = [life for life in lives if (life.records["topic"] == number).any()]
+        sent = [(str(life), life.of(Kind.SENT, number)) for life in self.lives]
+        received = [(str(life), life.of(Kind.RECEIVED, number)) for life in self.lives]
+        highest = max((int(rows["a"].max()) for _, rows in (*sent, *received) if len(rows)), default=-1)
+        size = max(tail, highest + 1)
+        self.identities = numpy.zeros(size, dtype=numpy.uint64)  # by sequence; 0: nothing known was committed
+        self.seen = numpy.zeros(size, dtype=bool)  # by a reader
+        self.contradictions: Faults = []
+        for who, rows in (*sent, *received):
+            self.add(who, rows["a"].astype(numpy.int64), rows["b"])
+        for _, rows in received:
+            self.seen[rows["a"].astype(numpy.int64)] = True
+        self._upto = numpy.zeros(size + 1, dtype=numpy.int64)
+        numpy.cumsum(self.identities != 0, out=self._upto[1:])
+
+    def add(self, who: str, seqs: Any, identities: Any) -> None:
+        """A witness: where nothing is known it is believed, elsewhere it has to agree."""
+        beyond = seqs >= self.tail
+        self.contradictions += [
+            f"{who}: {self.name} {seq} is beyond its end {self.tail}" for seq in seqs[beyond][:3]
+        ]
+        seqs, identities = seqs[seqs < len(self.identities)], identities[seqs < len(self.identities)]
+        there = self.identities[seqs]
+        anonymous = identities & _ANONYMOUS == _ANONYMOUS
+        same_sender = there >> _SHIFT == identities >> _SHIFT
+        wrong = (there != 0) & (there != identities) & ~(anonymous & same_sender)
+        for seq, found, other in list(zip(seqs[wrong], there[wrong], identities[wrong], strict=True))[:3]:
+            self.contradictions.append(f"{self.name} {seq} is {found:#x} to one, {other:#x} to {who}")
+        new = there == 0
+        self.identities[seqs[new]] = identities[new]
+
+    @property
+    def known(self) -> int:
+        return int(self._upto[-1])
+
+    def between(self, first: Any, end: Any) -> Any:
+        """How many committed messages are known there."""
+        return self._upto[numpy.minimum(end, len(self._upto) - 1)] - self._upto[first]
+
+    def sequences(self, first: int, end: int) -> Any:
+        return numpy.flatnonzero(self.identities[first:end]) + first
+
+    @cached_property
+    def readings(self) -> list[Reading]:
+        return [life.readings[self.number] for life in self.lives if self.number in life.readings]
+
+    def of(self, *names: str) -> list[Reading]:
+        return [reading for reading in self.readings if reading.life.name in names]
+
+
+# Checks
+
+
+def died(lives: Iterable[Life]) -> Faults:
+    """Processes that ended wrongly without having been killed."""
+    said = [(life, life.error or "reported nothing") for life in lives if life.code and not life.killed]
+    return [f"{life} ended with {life.code}: {error}" for life, error in said]
+
+
+def unknown(topic: Topic, stats: dict[str, Any]) -> Faults:
+    """Counters of the bus that the journals do not explain. Without this the rest would prove less than it says."""
+    faults = []
+    if topic.known != stats["published"]:
+        faults.append(f"{topic.name}: {topic.known:,} in the journals, {stats['published']:,} published")
+    if stats["tail"] != stats["published"] + stats["abandoned"]:
+        counted = f"{stats['published']:,} + {stats['abandoned']:,} abandoned"
+        faults.append(f"{topic.name}: tail {stats['tail']:,} is not {counted}")
+    return faults
+
+
+def corrupt(topic: Topic) -> Faults:
+    """Bodies that were not as their sender had made them, and sequences that two processes know differently."""
+    faults = list(topic.contradictions)
+    for life in topic.lives:
+        for row in life.of(Kind.CORRUPT, topic.number)[:3]:
+            how = "changed while it was held" if row["c"] == CHANGED else "arrived torn"
+            faults.append(f"{life}: {topic.name} {row['a']} {how}")
+    return faults
+
+
+def uncommitted(topic: Topic, lives: list[Life], most_unnoted: int = MOST_UNNOTED) -> Faults:
+    """Neither aborted loans nor messages of nobody were seen; of a process that ended in order only what it noted, of a
+    killed one not much more. lives: all of the run."""
+    faults: Faults = []
+    senders = {life.life: life for life in lives}
+    known = topic.identities[topic.identities != 0]
+    for seq in numpy.flatnonzero(topic.identities & _POISON)[:3]:
+        faults.append(f"{topic.name} {seq} was seen and never committed")
+    known = known[known & _POISON == 0]
+    order = numpy.argsort(known >> _SHIFT, kind="stable")
+    known = known[order]
+    numbers, begins = numpy.unique(known >> _SHIFT, return_index=True)
+    for number, of_it in zip(numbers.tolist(), numpy.split(known, begins[1:]), strict=False):
+        life = senders.get(number)
+        if life is None:
+            faults.append(f"{topic.name}: {len(of_it)} messages come from nobody ({number})")
+            continue
+        aborted = life.of(Kind.ABORTED, topic.number)["b"]
+        if numpy.isin(of_it, aborted).any():
+            faults.append(f"{life}: an aborted message was seen on {topic.name}")
+        noted = numpy.concatenate(
+            [written_out(life.of(kind, topic.number)) for kind in (Kind.SENT, Kind.REFUSED)] + [aborted]
+        )
+        named = of_it[of_it & _ANONYMOUS != _ANONYMOUS]
+        extra = named[~numpy.isin(named, noted)]
+        if len(extra) and not life.killed:
+            faults.append(
+                f"{life} never sent its {sender_of(int(extra[0]))[1]} that was seen on {topic.name}"
+            )
+        last = sender_of(int(noted.max()))[1] if len(noted) else 0
+        if len(extra) and sender_of(int(extra.max()))[1] > last + most_unnoted:
+            faults.append(
+                f"{life}: {sender_of(int(extra.max()))[1]} was seen on {topic.name} before it was sent"
+            )
+    return faults
+
+
+def disorder(topic: Topic) -> Faults:
+    """Every reader goes forward, and each sender's counters rise with the sequence."""
+    faults = [f"{r} went back on {topic.name}" for r in topic.readings if (numpy.diff(r.seqs) <= 0).any()]
+    seqs = topic.sequences(0, len(topic.identities))
+    known = topic.identities[seqs] & ~_POISON
+    named = known & _ANONYMOUS != _ANONYMOUS
+    seqs, known = seqs[named], known[named]
+    order = numpy.argsort(known >> _SHIFT, kind="stable")
+    wrong = numpy.flatnonzero(numpy.diff(known[order].astype(numpy.int64)) <= 0)
+    for at in wrong[:3]:
+        seq = seqs[order][at + 1]
+        faults.append(
+            f"{topic.name} {seq}: messages of sender {known[order][at + 1] >> _SHIFT} changed places"
+        )
+    return faults
+
+
+def unreceived(topic: Topic) -> Faults:
+    """What was sent and no reader received. For topics with a reliable reader from the beginning to the end."""
+    faults: Faults = []
+    seen = numpy.sort(topic.identities[topic.seen])
+    for life in topic.lives:
+        sent = written_out(life.of(Kind.SENT, topic.number))
+        at = numpy.minimum(numpy.searchsorted(seen, sent), max(len(seen) - 1, 0))
+        missing = int((seen[at] != sent).sum()) if len(seen) else len(sent)
+        if missing > 0:
+            faults.append(f"{missing} messages that {life} sent on {topic.name} were never received")
+    return faults
+
+
+Wanted = Callable[[Reading, Any], Any]  # (reading, identities) -> which of them it wants
+
+
+def gaps(topic: Topic, readings: Iterable[Reading], wanted: Wanted | None = None) -> Faults:
+    """What reliable readers missed between their start and their end; to the tail if they ended in order."""
+    faults: Faults = []
+    for reading in readings:
+        expected = topic.sequences(reading.begin, topic.tail if reading.ended else reading.end)
+        if wanted is not None:
+            expected = expected[wanted(reading, topic.identities[expected])]
+        missed, counted = len(numpy.setdiff1d(expected, reading.seqs)), int(reading.last["c"])
+        if not numpy.array_equal(reading.seqs, expected) and not len(reading.corrupt):
+            has = f"{len(reading.seqs):,} of {len(expected):,} messages of {topic.name}"
+            faults.append(f"{reading} has a gap: {has}, {missed} missed, {counted} counted as lost")
+        elif counted:
+            faults.append(f"{reading} counted a loss of {counted} on {topic.name}")
+    return faults
+
+
+def uncounted(
+    topic: Topic, readings: Iterable[Reading], exact: bool = True, conflating: bool = False
+) -> Faults:
+    """received + lost + filtered = committed, at every account. exact=False: not every committed message is known, so
+    that each step from one account to the next lies between those known and the sequences in it.
+
+    Accounts of a conflating reader may be short for the moment: it jumps over claims that are still open, and counts
+    what it passed over when they are settled. A later account is exact, unless it is killed."""
+    faults: Faults = []
+    for reading in readings:
+        told, positions = reading.told, reading.positions
+        if exact:
+            low = high = topic.between(reading.begin, positions)
+            wrong = told != low
+        else:
+            at = numpy.concatenate([[reading.begin], positions])
+            steps = numpy.diff(numpy.concatenate([[0], told]))
+            low, high = topic.between(at[:-1], at[1:]), numpy.diff(at)
+            wrong, told = (steps < low) | (steps > high), steps
+        if conflating and exact:
+            right = numpy.flatnonzero(~wrong)
+            last = len(told) if reading.life.killed else right[-1] if len(right) else -1
+            wrong &= ~((told < low) & (numpy.arange(len(told)) < last))
+        for at in numpy.flatnonzero(wrong)[:1]:
+            counts = f"{told[at]:,} of {low[at]:,}" + ("" if exact else f" to {high[at]:,}")
+            lost = f"{reading.lost[at]:,} counted as lost"
+            faults.append(f"{reading} accounts for {counts} up to {positions[at]:,} on {topic.name}, {lost}")
+        faults += reading.row_faults()
+    return faults
+
+
+def unfinished(topic: Topic, readings: Iterable[Reading], published: int | None = None) -> Faults:
+    """Readers that ended in order have come to the tail. published: and account for all of it since their start, which
+    also holds where not every message is known."""
+    faults: Faults = []
+    for reading in (reading for reading in readings if reading.ended):
+        if int(reading.last["a"]) != topic.tail:
+            faults.append(
+                f"{reading} ended at {reading.last['a']:,}, not at the tail {topic.tail:,} of {topic.name}"
+            )
+        if published is not None:
+            told, committed = int(reading.told[-1]), published - int(topic.between(0, reading.begin))
+            if told != committed:
+                faults.append(f"{reading} accounts for {told:,} of {committed:,} messages of {topic.name}")
+    return faults
+
+
+def cursor_faults(topic: Topic, readings: list[Reading]) -> Faults:
+    """Life after life goes on where the one before committed, or was about to, and skips nothing."""
+    faults: Faults = []
+    allowed: set[int] = set()
+    for reading in readings:
+        if allowed and reading.begin not in allowed:
+            faults.append(f"{reading} began at {reading.begin} of {topic.name}, not in {sorted(allowed)}")
+        allowed = allowed or {reading.begin}
+        expected = topic.sequences(reading.begin, reading.end)[: len(reading.seqs)]
+        if not numpy.array_equal(reading.seqs, expected):
+            faults.append(f"{reading} has a gap on {topic.name}")
+        records = reading.life.records
+        for row in records[numpy.isin(records["kind"], (Kind.COMMITTING, Kind.COMMITTED))]:
+            at = int(row["a"])
+            allowed = {at} if row["kind"] == Kind.COMMITTED else allowed | {at}
+    return faults
+
+
+def read_again(topic: Topic, readings: list[Reading]) -> int:
+    """Messages that a cursor's readers received more than once, over their deaths."""
+    reached = again = 0
+    for reading in readings:
+        again += int(topic.between(reading.begin, max(reached, reading.begin)))
+        reached = max(reached, reading.end)
+    return again
