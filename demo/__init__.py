@@ -3,24 +3,24 @@
 
     python -m demo [--seconds 25] [--seed N] [--out demo-report]
 
-A map of the package, in reading order:
+Processes, journals, strikes and the audit's checks are those of the crash tests, in tests/storm. A map of the package,
+in reading order:
 
-    cast        who plays: topics and seats, as data
-    bodies      what a message looks like: who sent it, when, and a checksum
-    journal     what a process writes down about its deeds; SIGKILL loses no record
-    roles/      what each seat does: the only code here that uses Slipring as a robot would
-    actor       the main program of every process of the robot
-    library     a copy of Slipring that all of them run from
-    fleet       starts, stops and kills them
-    chaos       decides whom to strike next
+    robot       topics and components, as data
+    roles/      what each component does: the only code here that uses Slipring as a robot would
     interruption    Ctrl-C, at a safe place
     live        what is seen while it runs
-    finale      ends everything in good order and reads the last counters
-    evidence    the journals of all lives, put together
-    truth       what was committed, as all witnesses together say
-    claims, audit   pure functions: evidence -> claims, PASS or FAIL
+    ending      supervises the components, ends them in good order and reads the last counters
+    run         one run from set-up to the evidence
+    evidence    the journals of all lives, the strikes, the bus as it was left
+    audit       pure functions: evidence -> claims, PASS or FAIL
     timings     pure functions: evidence -> rates, latencies, pauses of survivors
     summary     the table at the end
     page/       the same as one HTML page with charts
-    show        one performance from set-up to report
+    spark/      the recording beside it; library: a copy of Slipring for it
 """
+
+import sys
+from pathlib import Path
+
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))  # where `storm` is

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m demo`: plays the show, audits it, writes the page. Exit code 0 only if every claim passes."""
+"""`python -m demo`: runs the robot, audits it, writes the page. Exit code 0 only if every claim passes."""
 
 import argparse
 import random
@@ -7,11 +7,12 @@ import sys
 import time
 from pathlib import Path
 
-from demo import audit, cast, interruption, summary
-from demo.claims import Claim
+from demo import audit, interruption, robot, summary
+from demo.evidence import STALLED_S
 from demo.page import document
-from demo.show import Show
+from demo.run import Run
 from demo.spark import aftermath
+from storm.audit import Claim
 
 _INTERRUPTED = 130
 
@@ -24,6 +25,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--without-spark", action="store_true", help="the robot alone: no recording, no report on it"
     )
+    parser.add_argument(
+        "--stalled-after",
+        type=float,
+        default=STALLED_S,
+        metavar="SECONDS",
+        help="a process that makes no progress for so long at a kill fails a claim (5)",
+    )
     arguments = parser.parse_args()
     if not 1 <= arguments.seconds <= 3600:
         parser.error("--seconds must be between 1 and 3600")
@@ -35,17 +43,17 @@ def main() -> int:
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     interruption.heed()
     print(
-        f"Slipring demo: {len(cast.SEATS)} processes, {arguments.seconds:g} s under fire, seed {seed}",
+        f"Slipring demo: {len(robot.COMPONENTS)} processes, {arguments.seconds:g} s under fire, seed {seed}",
         flush=True,
     )
     spark = None if arguments.without_spark else aftermath.cleared(arguments.out)
     added: list[Claim] = []
     try:
-        with Show(arguments.seconds, seed, spark) as show:
-            show.play()
-            evidence = show.collect()
-        if show.pipeline is not None:
-            added = aftermath.examine(show.pipeline, show.counters, arguments.out)
+        with Run(arguments.seconds, seed, spark, arguments.stalled_after) as run:
+            run.play()
+            evidence = run.collect()
+        if run.pipeline is not None:
+            added = aftermath.examine(run.pipeline, run.counters, arguments.out)
     except interruption.Interrupted:
         print("interrupted: every process ended, nothing left behind", file=sys.stderr)
         return _INTERRUPTED

@@ -1,103 +1,161 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: all claims over one body of evidence. Nothing here touches the bus, a file or a process."""
+"""All claims over one body of evidence, by the checks of storm.audit. Nothing here touches a bus or a process."""
 
-from demo import bodies, claims, timings, truth
-from demo.claims import Claim, Truths, judge
+import numpy
+
+from demo import robot, timings
 from demo.evidence import Evidence
+from storm import audit
+from storm.audit import Claim, Topic, judge
+from storm.journal import Kind
 
-STALLED_S = 5.0  # a survivor that shows no sign of life for so long after a kill counts as stalled
+_RELIABLE = [name for name, topic in robot.TOPICS.items() if topic.settings.get("delivery") == "reliable"]
+_CONFLATING = [one.name for one in robot.COMPONENTS.values() if one.conflates]
+_RELIABLE_READERS = [one.name for one in robot.COMPONENTS.values() if one.role in ("member", "actuator")]
+_MOST_UNNOTED = 1  # a component sends one message a call
 
 
 def only_the_killed_died(evidence: Evidence) -> Claim:
-    faults = [
-        f"{story.seat} {story.incarnation} ended with {story.exit_code}: {_last_line(story.errors)}"
-        for story in evidence.stories
-        if not story.killed and story.exit_code != 0
-    ]
     pauses = len(evidence.strikes) - len(evidence.kills)
-    detail = f"{len(evidence.kills)} SIGKILLs, {pauses} SIGSTOPs, {len(evidence.stories)} lives"
-    return judge("Nobody died but the killed", faults, detail)
+    detail = f"{len(evidence.kills)} SIGKILLs, {pauses} SIGSTOPs, {len(evidence.lives)} lives"
+    return judge("Nobody died but the killed", audit.died(evidence.lives), detail)
 
 
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "said nothing"
+def the_killed_came_back(evidence: Evidence) -> Claim:
+    """Else a robot that stands still would pass for one that loses nothing."""
+    last = {life.name: life for life in evidence.lives}
+    faults = [f"{name} did not" for name, life in last.items() if not timings.signs_of_life(life)]
+    silence_ms, returns = timings.silence_ms(evidence), timings.returns_ms(evidence)
+    if silence_ms >= evidence.stalled_s * 1e3:
+        faults.append(f"nothing was sent for {silence_ms / 1e3:.1f} s")
+    median = timings.percentile(returns, 50)
+    detail = f"at work after {median:.0f} ms (median); longest silence of the bus {silence_ms:.1f} ms"
+    return judge("The killed came back to work", faults, detail)
 
 
-def nothing_is_corrupt(evidence: Evidence) -> Claim:
+def survivors_went_on(evidence: Evidence) -> Claim:
+    pauses = timings.survivor_pauses(evidence)
     faults = [
-        f"{story.seat} {story.incarnation}: {topic} {seq}"
-        for story, topic, reading in evidence.readings()
-        for seq in reading.corrupt
+        f"{pause.name} stood still for {pause.pause_s:.1f} s at a kill"
+        for pause in pauses
+        if pause.pause_s >= evidence.stalled_s
     ]
-    checked = sum(len(reading.seqs) for _, _, reading in evidence.readings())
-    return judge("0 corrupt", faults, f"{checked:,} checksums right; clouds again after being held")
+    faults += [] if pauses else ["no kill was survived by anybody"]
+    worst = max(pauses, key=lambda pause: pause.pause_s, default=None)
+    longest = f"longest pause {worst.pause_s * 1e3:.1f} ms ({worst.name}) in {len(pauses):,}" if worst else ""
+    quiet = max((pause.pause_s for pause in timings.quiet_pauses(evidence)), default=0.0)
+    return judge("Survivors went on at every kill", faults, f"{longest}; {quiet * 1e3:.1f} ms between kills")
 
 
-def nothing_uncommitted_was_seen(evidence: Evidence, truths: Truths) -> Claim:
-    """Aborted loans are marked; and nobody received what its sender had not got to yet."""
-    last_sent = {
-        story.incarnation: max((bodies.sender_of(identity)[1] for *_, identity in sent), default=0)
-        for story in evidence.stories
-        for sent in [[row for rows in story.sent.values() for row in rows]]
-    }
-    gave_up = {story.incarnation: story.aborted + story.skipped for story in evidence.stories}
-    faults = []
-    for topic, found in truths.items():
-        for seq, identity in found.identities.items():
-            incarnation, counter = bodies.sender_of(identity)
-            if identity & bodies.POISON:
-                faults.append(f"{topic} {seq} was aborted, and seen")
-            elif incarnation not in last_sent:
-                faults.append(f"{topic} {seq} comes from nobody")
-            elif counter > last_sent[incarnation] + gave_up[incarnation] + 1:
-                faults.append(f"{topic} {seq} was seen before it was sent")
-    aborted = sum(story.aborted for story in evidence.stories)
-    abandoned = sum(end.abandoned for end in evidence.topics.values())
-    detail = f"{abandoned} sequences abandoned ({aborted} loans aborted on purpose), none seen"
-    return judge("Nothing uncommitted was seen", faults, detail)
+def every_message_is_known(evidence: Evidence) -> Claim:
+    faults = [
+        fault
+        for name, end in evidence.ends.items()
+        for fault in audit.unknown(evidence.topics[name], vars(end))
+    ]
+    detail = ", ".join(f"{name} {topic.known:,}" for name, topic in evidence.topics.items())
+    return judge("Every committed message is in the journals", faults, detail)
+
+
+def every_command_was_handled(evidence: Evidence) -> Claim:
+    handled = [seq for life in evidence.lives for seq in timings.handled(life)]
+    commands = _committed(evidence.topics["commands"])
+    faults = [f"command {seq} was never handled" for seq in sorted(set(commands) - set(handled))]
+    faults += [f"{seq} was handled and never sent" for seq in sorted(set(handled) - set(commands))]
+    again = len(handled) - len(set(handled))
+    detail = f"{len(commands):,} of {len(commands):,}; {again} handled again after a kill"
+    return judge("Every committed command was handled", faults, detail)
+
+
+def _committed(topic: Topic) -> list[int]:
+    found: list[int] = topic.sequences(0, len(topic.identities)).tolist()
+    return found
+
+
+def commands_came_in_order(evidence: Evidence) -> Claim:
+    """Each process goes on exactly where the cursor was committed, and skips nothing."""
+    topic = evidence.topics["commands"]
+    faults: list[str] = []
+    again, done, committed = 0, 0, 0
+    place = {seq: index for index, seq in enumerate(_committed(topic))}
+    for life in evidence.lives:
+        for seq in timings.handled(life):
+            index = place.get(seq, -1)
+            if index > done:
+                faults.append(f"{life} skipped to {seq}")
+            if seq < committed:
+                faults.append(f"{seq} again, after commit {committed}")
+            again += index < done
+            done = max(done, index + 1)
+        commits = life.of(Kind.COMMITTED)["a"].astype(numpy.int64)
+        committed = max(committed, int(commits.max(initial=0)))
+    faults += audit.cursor_faults(topic, topic.of("actuator"))
+    lives = sum(bool(timings.handled(life)) for life in evidence.lives)
+    detail = f"{lives} incarnations in turn, {again} repeated, none after its commit"
+    return judge("Commands came in order; none again once committed", faults, detail)
+
+
+def accounts_are_exact(evidence: Evidence) -> Claim:
+    faults: list[str] = []
+    readings = evidence.readings()
+    for topic in evidence.topics.values():
+        conflating = topic.of(*_CONFLATING)
+        others = [reading for reading in topic.readings if reading not in conflating]
+        faults += audit.uncounted(topic, others) + audit.uncounted(topic, conflating, conflating=True)
+        faults += audit.unfinished(topic, topic.readings)
+    received, lost, filtered = (sum(int(reading.last[name]) for reading in readings) for name in "bcd")
+    accounts = sum(len(reading.counted) for reading in readings)
+    detail = f"{received:,} + {lost:,} + {filtered:,}; {accounts:,} accounts of {len(readings)} readings"
+    return judge("received + lost + filtered = committed, every reader", faults, detail)
+
+
+def reliable_readers_lost_nothing(evidence: Evidence) -> Claim:
+    faults, lives, messages = [], 0, 0
+    for topic in (evidence.topics[name] for name in _RELIABLE):
+        readings = topic.of(*_RELIABLE_READERS)
+        faults += audit.gaps(
+            topic, readings, lambda reading, who: who >> numpy.uint64(32) != reading.life.life
+        )
+        lives += len(readings)
+        messages += sum(len(reading.received) for reading in readings)
+    detail = f"{messages:,} messages to {lives} incarnations"
+    return judge("Reliable readers lost nothing while they lived", faults, detail)
 
 
 def the_slow_reader_was_lapped(evidence: Evidence) -> Claim:
     """Else the run would prove little about counting losses."""
-    lasts = [
-        (reading.counts[-1].received, reading.counts[-1].lost)
-        for story in evidence.of("logger")
-        for reading in story.readings.values()
-        if reading.counts
-    ]
-    received, lost = sum(row[0] for row in lasts), sum(row[1] for row in lasts)
+    lasts = [r.last for life in evidence.of("logger") for r in life.readings.values() if len(r.counted)]
+    received, lost = sum(int(last["b"]) for last in lasts), sum(int(last["c"]) for last in lasts)
     faults = [] if lost else ["it lost nothing in this run: the ring was too large or the time too short"]
     return judge(
         "The slow reader was lapped, and told by how much", faults, f"{received:,} read, {lost:,} lost"
     )
 
 
-def survivors_went_on(evidence: Evidence) -> Claim:
-    pauses = timings.survivor_pauses(evidence)
+def one_order_for_all(evidence: Evidence) -> Claim:
+    faults = [fault for topic in evidence.topics.values() for fault in topic.contradictions]
+    faults += [fault for topic in evidence.topics.values() for fault in audit.disorder(topic)]
+    messages = sum(len(reading.received) for reading in evidence.readings())
+    return judge("All readers saw one order", faults, f"{messages:,} messages agree on who sent which")
+
+
+def nothing_is_corrupt(evidence: Evidence) -> Claim:
+    faults = [fault for topic in evidence.topics.values() for fault in audit.corrupt(topic)]
+    checked = sum(len(reading.received) for reading in evidence.readings())
+    return judge("0 corrupt", faults, f"{checked:,} checksums right; clouds again after being held")
+
+
+def nothing_uncommitted_was_seen(evidence: Evidence) -> Claim:
+    """Aborted loans are marked; and nobody received what its sender had not got to yet."""
     faults = [
-        f"{pause.seat} stood still for {pause.pause_s:.1f} s at a kill"
-        for pause in pauses
-        if pause.pause_s >= STALLED_S
+        fault
+        for topic in evidence.topics.values()
+        for fault in audit.uncommitted(topic, evidence.lives, _MOST_UNNOTED)
     ]
-    faults += [] if pauses else ["no kill was survived by anybody"]
-    worst = max(pauses, key=lambda pause: pause.pause_s, default=None)
-    longest = f"longest pause {worst.pause_s * 1e3:.1f} ms ({worst.seat}) in {len(pauses):,}" if worst else ""
-    quiet = max((pause.pause_s for pause in timings.quiet_pauses(evidence)), default=0.0)
-    detail = f"{longest}; {quiet * 1e3:.1f} ms between kills"
-    return judge("Survivors went on at every kill", faults, detail)
-
-
-def the_killed_came_back(evidence: Evidence) -> Claim:
-    """Else a robot that stands still would pass for one that loses nothing."""
-    last = {story.seat: story for story in evidence.stories}
-    faults = [f"{seat} did not" for seat, story in last.items() if not timings.signs_of_life(story)]
-    silence_ms, returns = timings.silence_ms(evidence), timings.returns_ms(evidence)
-    if silence_ms >= STALLED_S * 1e3:
-        faults.append(f"nothing was sent for {silence_ms / 1e3:.1f} s")
-    median = timings.percentile(returns, 50)
-    detail = f"at work after {median:.0f} ms (median); longest silence of the bus {silence_ms:.1f} ms"
-    return judge("The killed came back to work", faults, detail)
+    aborted = sum(life.count(Kind.ABORTED) for life in evidence.lives)
+    abandoned = sum(end.abandoned for end in evidence.ends.values())
+    detail = f"{abandoned} sequences abandoned ({aborted} loans aborted on purpose), none seen"
+    return judge("Nothing uncommitted was seen", faults, detail)
 
 
 def the_doctor_finds_nothing(evidence: Evidence) -> Claim:
@@ -109,26 +167,24 @@ def the_doctor_finds_nothing(evidence: Evidence) -> Claim:
 
 
 def nothing_is_left(evidence: Evidence) -> Claim:
-    return judge(
-        "No file and no process is left", evidence.left_over, f"{len(evidence.stories)} processes ended"
-    )
+    ended = f"{len(evidence.lives)} processes ended"
+    return judge("No file and no process is left", evidence.left_over, ended)
 
 
 def examine(evidence: Evidence) -> list[Claim]:
-    truths = truth.find_all(evidence)
     return [
         only_the_killed_died(evidence),
         the_killed_came_back(evidence),
         survivors_went_on(evidence),
-        claims.every_message_is_known(evidence, truths),
-        claims.every_command_was_handled(evidence, truths),
-        claims.commands_came_in_order(evidence, truths),
-        claims.accounts_are_exact(evidence, truths),
-        claims.reliable_readers_lost_nothing(evidence, truths),
+        every_message_is_known(evidence),
+        every_command_was_handled(evidence),
+        commands_came_in_order(evidence),
+        accounts_are_exact(evidence),
+        reliable_readers_lost_nothing(evidence),
         the_slow_reader_was_lapped(evidence),
-        claims.one_order_for_all(evidence, truths),
+        one_order_for_all(evidence),
         nothing_is_corrupt(evidence),
-        nothing_uncommitted_was_seen(evidence, truths),
+        nothing_uncommitted_was_seen(evidence),
         the_doctor_finds_nothing(evidence),
         nothing_is_left(evidence),
     ]

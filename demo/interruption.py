@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C, SIGTERM and SIGHUP end the show at a safe place: not between starting a process and knowing it."""
+"""Ctrl-C, SIGTERM and SIGHUP end the run at a safe place: not between starting a process and knowing it."""
 
 import signal
 
@@ -7,7 +7,7 @@ _signals: list[int] = []
 
 
 class Interrupted(Exception):
-    """Somebody wants the show to end now."""
+    """Somebody wants the run to end now."""
 
 
 def heed() -> None:

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library as the show found it: a copy in the show's own directory, which all its processes run from.
+"""A copy of the library in the run's own directory, for the interpreters that Spark starts.
 
-An editable install looks at every import whether the C core has to be built again. The show starts hundreds
-of interpreters and must neither wait for a build nor change the library half-way, so they start without
-site-packages (`-S`): the standard library, this copy and the demo are all they need, and they start in a
-third of the time.
+An editable install looks at every import whether the C core has to be built again. Spark starts many interpreters and
+must neither wait for a build nor get another library half-way.
 """
 
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import slipring
@@ -24,10 +21,6 @@ def copy(to: Path) -> None:
     compiled = Path(str(_native.__file__))
     if not (to / "slipring" / compiled.name).exists():
         shutil.copy2(compiled, to / "slipring")
-
-
-def interpreter() -> list[str]:
-    return [sys.executable, "-S"]
 
 
 def environment(copied_to: Path) -> dict[str, str]:

@@ -18,11 +18,10 @@ from rich.table import Table
 from rich.text import Text
 
 import slipring
-from demo import cast
-from demo.chaos import Chaos
-from demo.fleet import Fleet
-from demo.journal import Kind, Tail
+from demo import robot
 from demo.spark.pipeline import Pipeline
+from storm.journal import Kind, Tail
+from storm.supervisor import Supervisor
 
 _REDRAW_S = 0.25
 _LINE_S = 2.0
@@ -42,22 +41,22 @@ class Now:
 class Watch:
     """Looks at the bus from time to time and works out rates."""
 
-    def __init__(self, bus: slipring.Bus, fleet: Fleet) -> None:
+    def __init__(self, bus: slipring.Bus, supervisor: Supervisor) -> None:
         self._bus, self._began = bus, time.monotonic()
-        self._tail = Tail(fleet.now_playing["recorder"].journal)
+        self._tail = Tail(supervisor.roles[0].journal)  # the recorder's
         self._tail.more()  # what came before does not count
         self._last_got_ns, self._silence_ms = 0, 0.0
         self._before: tuple[float, dict[str, dict[str, Any]]] = (self._began, self._stats())
 
     def _stats(self) -> dict[str, dict[str, Any]]:
-        return {topic: self._bus.stats(topic) for topic in cast.TOPIC_NAMES}
+        return {topic: self._bus.stats(topic) for topic in robot.TOPIC_NAMES}
 
     def _hear(self) -> None:
-        for record in self._tail.more():
-            if record.kind == Kind.GOT:
-                if self._last_got_ns:
-                    self._silence_ms = max(self._silence_ms, (record.time_ns - self._last_got_ns) / 1e6)
-                self._last_got_ns = record.time_ns
+        records = self._tail.more()
+        for time_ns in records[records["kind"] == Kind.RECEIVED]["time_ns"].tolist():
+            if self._last_got_ns:
+                self._silence_ms = max(self._silence_ms, (time_ns - self._last_got_ns) / 1e6)
+            self._last_got_ns = time_ns
 
     def look(self) -> Now:
         self._hear()
@@ -96,23 +95,22 @@ def _topic_table(now: Now) -> Table:
     return table
 
 
-def _seat_line(fleet: Fleet) -> Text:
+def _process_line(supervisor: Supervisor) -> Text:
     line = Text()
-    for name, life in fleet.now_playing.items():
-        lives = sum(other.seat.name == name for other in fleet.lives)
-        style = "bold red" if not life.running else "bold yellow" if life.stopped else "green"
-        mark = "✕" if not life.running else "‖" if life.stopped else "●"
+    for role in supervisor.roles:
+        style = "bold red" if not role.alive else "bold yellow" if role.paused else "green"
+        mark = "✕" if not role.alive else "‖" if role.paused else "●"
         line.append(f"{mark}\N{NO-BREAK SPACE}", style=style)
-        line.append(f"{name}", style="dim" if not life.running else "")
-        line.append(f"\N{NO-BREAK SPACE}x{lives}  " if lives > 1 else "  ", style="dim")
+        line.append(f"{role.name}", style="dim" if not role.alive else "")
+        line.append(f"\N{NO-BREAK SPACE}x{role.lives}  " if role.lives > 1 else "  ", style="dim")
     return line
 
 
 class View:
     def __init__(
-        self, watch: Watch, fleet: Fleet, chaos: Chaos, seconds: float, pipeline: Pipeline | None
+        self, watch: Watch, supervisor: Supervisor, seconds: float, pipeline: Pipeline | None
     ) -> None:
-        self._watch, self._fleet, self._chaos, self._seconds = watch, fleet, chaos, seconds
+        self._watch, self._supervisor, self._seconds = watch, supervisor, seconds
         self._pipeline = pipeline
         self._console = Console()
         tty = self._console.is_terminal and sys.stdout.isatty()
@@ -143,20 +141,20 @@ class View:
     def _line(self, now: Now) -> str:
         rates = ", ".join(f"{topic} {rate:,.0f}/s" for topic, rate in now.rates.items())
         return (
-            f"{now.seconds:5.1f} s  {self._chaos.kills} kills, {self._chaos.pauses} pauses; {rates}, "
+            f"{now.seconds:5.1f} s  {self._supervisor.kills} kills, {self._supervisor.pauses} pauses; {rates}, "
             f"{sum(now.mb_rates.values()):.1f} MB/s; longest silence {now.silence_ms:.1f} ms"
         )
 
     def _picture(self, now: Now) -> Group:
         facts = Text.assemble(
-            (f"{self._chaos.kills}", "bold red"),
+            (f"{self._supervisor.kills}", "bold red"),
             " kills, ",
-            (f"{self._chaos.pauses}", "bold yellow"),
+            (f"{self._supervisor.pauses}", "bold yellow"),
             " pauses so far; the survivors' longest silence ",
             (f"{now.silence_ms:.1f} ms", "bold"),
         )
         bar = ProgressBar(total=self._seconds, completed=min(now.seconds, self._seconds), width=60)
         title = Text("Slipring demo: a robot under fire", style="bold")
         spark = Text(self._pipeline.line() if self._pipeline is not None else "", style="cyan")
-        seats = _seat_line(self._fleet)
-        return Group(title, bar, Text(), _topic_table(now), Text(), seats, Text(), facts, spark)
+        processes = _process_line(self._supervisor)
+        return Group(title, bar, Text(), _topic_table(now), Text(), processes, Text(), facts, spark)

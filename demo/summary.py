@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from demo.claims import Claim
+from storm.audit import Claim
 
 _PLAIN_WIDTH = 150
 

@@ -7,14 +7,17 @@ whose feeds were all away, tells nothing about the kill and is not asked.
 """
 
 import math
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from demo import cast
-from demo.evidence import Evidence, Story
+import numpy
+
+from demo import robot
+from demo.evidence import Evidence
+from storm.audit import Life
+from storm.journal import Kind
 
 _RESUMING_NS = 50_000_000  # a resumed process needs a moment to be seen running again
 LATENCY_FROM = {
@@ -29,80 +32,91 @@ PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 
 @dataclass(frozen=True)
 class Pause:
-    seat: str
+    name: str
     victim: str
     pause_s: float
 
 
-def signs_of_life(story: Story) -> Sequence[int]:
-    """Instants, ascending: what the seat is there for."""
-    seat = cast.SEATS[story.seat]
-    if story.sent:
-        return [row[0] for row in story.sent[seat.topics[0]]]
-    if seat.role == "actuator":
-        return [row[0] for row in story.handled]
-    if seat.role == "monitor":
-        return sorted(count.time_ns for reading in story.readings.values() for count in reading.counts)
-    reading = story.readings.get(seat.topics[0])
-    return reading.got_ns if reading else ()
+def handled(life: Life) -> list[int]:
+    """Sequences of the commands it carried out."""
+    found: list[int] = life.of(Kind.HANDLED)["a"].tolist()
+    return found
 
 
-class _Stage:
+def signs_of_life(life: Life) -> Sequence[int]:
+    """Instants, ascending: what the component is there for."""
+    component = robot.COMPONENTS[life.name]
+    topic = robot.TOPIC_NAMES.index(component.topics[0])
+    sent = life.of(Kind.SENT, topic)
+    if len(sent):
+        found = sent["time_ns"]
+    elif component.role == "actuator":
+        found = life.of(Kind.HANDLED)["time_ns"]
+    elif component.role == "monitor":
+        found = numpy.sort(life.of(Kind.COUNTED)["time_ns"])
+    elif component.only_publishes:
+        found = sent["time_ns"]
+    else:
+        found = life.of(Kind.RECEIVED, topic)["time_ns"]
+    times: list[int] = found.tolist()
+    return times
+
+
+class _Presence:
     """Who was up when."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self.lives = [(story, signs_of_life(story)) for story in evidence.stories]
+        self.lives = [(life, signs_of_life(life)) for life in evidence.lives]
         self._pauses = [strike for strike in evidence.strikes if strike.kind == "pause"]
 
-    def paused(self, seat: str, begin: int, end: int) -> bool:
+    def paused(self, name: str, begin: int, end: int) -> bool:
         return any(
-            strike.seat == seat and strike.at_ns < end and strike.until_ns + _RESUMING_NS > begin
+            strike.name == name and strike.at_ns < end and strike.until_ns + _RESUMING_NS > begin
             for strike in self._pauses
         )
 
-    def up(self, seat: str, begin: int, end: int) -> bool:
+    def up(self, name: str, begin: int, end: int) -> bool:
         """It lived, ran and had begun its work in all of the time."""
-        return not self.paused(seat, begin, end) and any(
-            story.seat == seat and signs and signs[0] <= begin and story.ended_ns >= end
-            for story, signs in self.lives
+        return not self.paused(name, begin, end) and any(
+            life.name == name and signs and signs[0] <= begin and life.ended_ns >= end
+            for life, signs in self.lives
         )
 
 
-def _pauses_at(stage: _Stage, victim: str, at_ns: int) -> Iterator[Pause]:
-    for story, signs in stage.lives:
-        seat = cast.SEATS[story.seat]
-        if story.seat == victim or not signs or not signs[0] < at_ns < story.ended_ns:
+def _pauses_at(presence: _Presence, victim: str, at_ns: int) -> Iterator[Pause]:
+    for life, signs in presence.lives:
+        component = robot.COMPONENTS[life.name]
+        if life.name == victim or not signs or not signs[0] < at_ns < life.ended_ns:
             continue
         after = bisect_right(signs, at_ns)
-        begin, end = signs[after - 1], signs[after] if after < len(signs) else story.ended_ns
-        feeds_up = not seat.feeds or any(stage.up(feed, begin, end) for feed in seat.feeds)
-        if feeds_up and not stage.paused(story.seat, begin, end):
-            yield Pause(story.seat, victim, max(0.0, (end - begin) / 1e9 - seat.period_s))
+        begin, end = signs[after - 1], signs[after] if after < len(signs) else life.ended_ns
+        feeds_up = not component.feeds or any(presence.up(feed, begin, end) for feed in component.feeds)
+        if feeds_up and not presence.paused(life.name, begin, end):
+            yield Pause(life.name, victim, max(0.0, (end - begin) / 1e9 - component.period_s))
 
 
 def survivor_pauses(evidence: Evidence) -> list[Pause]:
-    stage = _Stage(evidence)
-    return [pause for kill in evidence.kills for pause in _pauses_at(stage, kill.seat, kill.at_ns)]
+    presence = _Presence(evidence)
+    return [pause for kill in evidence.kills for pause in _pauses_at(presence, kill.name, kill.at_ns)]
 
 
 def quiet_pauses(evidence: Evidence) -> list[Pause]:
     """The same, half-way between strikes: what the machine does to a process that nobody disturbs."""
-    stage = _Stage(evidence)
+    presence = _Presence(evidence)
     instants = sorted(strike.at_ns for strike in evidence.strikes)
     quiet = [(a + b) // 2 for a, b in pairwise(instants)]
-    return [pause for at_ns in quiet for pause in _pauses_at(stage, "", at_ns)]
+    return [pause for at_ns in quiet for pause in _pauses_at(presence, "", at_ns)]
 
 
-def latencies_us(evidence: Evidence, topic: str) -> "array[float]":
+def latencies_us(evidence: Evidence, topic: str) -> list[float]:
     """Send to receive, sorted."""
-    found = array("d")
-    for seat in LATENCY_FROM[topic]:
-        for story in evidence.of(seat):
-            reading = story.readings.get(topic)
-            if reading is not None:
-                pairs = zip(reading.sent_ns, reading.got_ns, strict=True)
-                found.extend((got - sent) / 1e3 for sent, got in pairs)
-    return array("d", sorted(found))
+    found = [
+        (r.received["time_ns"].astype(numpy.int64) - r.received["c"].astype(numpy.int64)) / 1e3
+        for r in evidence.readings(topic)
+        if r.life.name in LATENCY_FROM[topic]
+    ]
+    ordered: list[float] = numpy.sort(numpy.concatenate(found)).tolist() if found else []
+    return ordered
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
@@ -113,21 +127,21 @@ def rates(evidence: Evidence, topic: str, bin_s: float) -> list[float]:
     """Messages a second in each bin of the run, by the time they were sent, as the recorder read them."""
     span_s = (evidence.ended_ns - evidence.began_ns) / 1e9
     bins = [0] * max(1, int(span_s / bin_s))
-    for story in evidence.of("recorder"):
-        for sent in story.readings[topic].sent_ns if topic in story.readings else ():
+    for reading in (reading for reading in evidence.readings(topic) if reading.life.name == "recorder"):
+        for sent in reading.received["c"].tolist():
             index = math.floor((sent - evidence.began_ns) / 1e9 / bin_s)
             if 0 <= index < len(bins):
                 bins[index] += 1
     return [count / bin_s for count in bins]
 
 
-def losses(evidence: Evidence, seat: str, points: int = 400) -> list[tuple[float, int, int]]:
+def losses(evidence: Evidence, name: str, points: int = 400) -> list[tuple[float, int, int]]:
     """(seconds, received, lost) so far, over all lives of a reader of one topic."""
     rows, received, lost = [(0.0, 0, 0)], 0, 0
-    for story in evidence.of(seat):
-        for count in (count for reading in story.readings.values() for count in reading.counts):
-            seconds = (count.time_ns - evidence.began_ns) / 1e9
-            rows.append((seconds, received + count.received, lost + count.lost))
+    for life in evidence.of(name):
+        for count in life.of(Kind.COUNTED):
+            seconds = (int(count["time_ns"]) - evidence.began_ns) / 1e9
+            rows.append((seconds, received + int(count["b"]), lost + int(count["c"])))
         _, received, lost = rows[-1]
     step = max(1, len(rows) // points)
     return rows[::step] + rows[-1:]
@@ -142,7 +156,7 @@ def longest_silence_ms(times_ns: Sequence[int], begin_ns: int, end_ns: int) -> f
 def silence_ms(evidence: Evidence) -> float:
     """The longest time in which the recorder got nothing at all."""
     times = sorted(
-        got for story in evidence.of("recorder") for r in story.readings.values() for got in r.got_ns
+        time for life in evidence.of("recorder") for time in life.of(Kind.RECEIVED)["time_ns"].tolist()
     )
     return longest_silence_ms(times, evidence.began_ns, evidence.ended_ns)
 
@@ -151,7 +165,7 @@ def returns_ms(evidence: Evidence) -> list[float]:
     """From each kill to the first sign of life of the successor, if it lived to show one; sorted."""
     found = []
     for kill in evidence.kills:
-        successor = next((s for s in evidence.of(kill.seat) if s.incarnation > kill.incarnation), None)
+        successor = next((life for life in evidence.of(kill.name) if life.life > kill.life), None)
         signs = signs_of_life(successor) if successor else ()
         if signs:
             found.append((signs[0] - kill.at_ns) / 1e6)

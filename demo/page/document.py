@@ -7,11 +7,11 @@ import time
 from html import escape
 from pathlib import Path
 
-from demo import cast, timings
-from demo.claims import Claim
+from demo import robot, timings
 from demo.evidence import Evidence
 from demo.page import lanes, latency, losses, pauses, rates
 from demo.page.svg import tag
+from storm.audit import Claim
 
 _STYLE = Path(__file__).with_name("style.css")
 
@@ -24,11 +24,11 @@ def _headline(evidence: Evidence, claims: list[Claim]) -> tuple[str, str]:
 
 
 def _tiles(evidence: Evidence) -> str:
-    commands = evidence.topics["commands"].published
-    handled = len({seq for story in evidence.stories for _, seq in story.handled})
-    read = sum(len(reading.seqs) for _, _, reading in evidence.readings())
-    corrupt = sum(len(reading.corrupt) for _, _, reading in evidence.readings())
-    data = sum(end.bytes for end in evidence.topics.values()) / 1e6
+    commands = evidence.ends["commands"].published
+    handled = len({seq for life in evidence.lives for seq in timings.handled(life)})
+    read = sum(len(reading.received) for reading in evidence.readings())
+    corrupt = sum(len(reading.corrupt) for reading in evidence.readings())
+    data = sum(end.bytes for end in evidence.ends.values()) / 1e6
     longest = max((pause.pause_s for pause in timings.survivor_pauses(evidence)), default=0.0) * 1e3
     paused = len(evidence.strikes) - len(evidence.kills)
     facts = (
@@ -75,7 +75,7 @@ def _chart(drawing: str) -> str:
 
 def _latency_table(evidence: Evidence) -> str:
     rows: list[str] = []
-    for topic in cast.TOPIC_NAMES:
+    for topic in robot.TOPIC_NAMES:
         values = latency.figures(evidence, topic)
         if not rows and values:
             rows.append(tag("tr", tag("th", "topic"), *(tag("th", name) for name, _ in values)))
@@ -104,7 +104,7 @@ def _slow_reader_and_latency(evidence: Evidence) -> str:
 
 
 def _charts(evidence: Evidence) -> list[str]:
-    topics = [(f"t-{topic}", topic) for topic in cast.TOPIC_NAMES]
+    topics = [(f"t-{topic}", topic) for topic in robot.TOPIC_NAMES]
     marks = [("k-kill", "SIGKILL"), ("k-pause", "SIGSTOP until SIGCONT"), ("t-all", "all topics")]
     return [
         _section(
@@ -135,7 +135,7 @@ def render(evidence: Evidence, claims: list[Claim], seed: int, when: float) -> s
     verdict, headline = _headline(evidence, claims)
     seconds = (evidence.ended_ns - evidence.began_ns) / 1e9
     intro = (
-        f"{len(cast.SEATS)} processes of a small robot talked over shared memory for {seconds:.0f} seconds "
+        f"{len(robot.COMPONENTS)} processes of a small robot talked over shared memory for {seconds:.0f} seconds "
         "while a random one was killed about every 0.3 seconds and started again. Each wrote down what it "
         "did; the claims below are computed from those journals and from the counters in shared memory."
     )

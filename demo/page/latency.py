@@ -3,7 +3,7 @@
 
 import math
 
-from demo import cast, timings
+from demo import robot, timings
 from demo.evidence import Evidence
 from demo.page import svg
 
@@ -44,7 +44,7 @@ def _row(topic: str, values: list[tuple[str, float]], x: svg.Scale, y: float) ->
 
 
 def draw(evidence: Evidence) -> str:
-    known = {topic: values for topic in cast.TOPIC_NAMES if (values := figures(evidence, topic))}
+    known = {topic: values for topic in robot.TOPIC_NAMES if (values := figures(evidence, topic))}
     every = [us for values in known.values() for _, us in values] or [1.0]
     low = 10.0 ** math.floor(math.log10(max(min(every), 0.1)))
     high = 10.0 ** math.ceil(math.log10(max(every) * 1.0001))

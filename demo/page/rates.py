@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages a second: a small plot for each topic over one time axis; red marks are kills of its users."""
 
-from demo import cast, timings
+from demo import robot, timings
 from demo.evidence import Evidence
 from demo.page import svg
 
@@ -12,19 +12,19 @@ _BIN_S = 0.25
 def _kills(evidence: Evidence, topic: str, x: svg.Scale, top: float) -> str:
     parts = []
     for kill in evidence.kills:
-        seat = cast.SEATS[kill.seat]
-        if seat.topics != (topic,):
+        component = robot.COMPONENTS[kill.name]
+        if component.topics != (topic,):
             continue
         place = x((kill.at_ns - evidence.began_ns) / 1e9)
-        words = svg.hint(f"{kill.seat} killed at {(kill.at_ns - evidence.began_ns) / 1e9:.2f} s")
-        sends = seat.only_publishes or seat.role == "member"
+        words = svg.hint(f"{kill.name} killed at {(kill.at_ns - evidence.began_ns) / 1e9:.2f} s")
+        sends = component.only_publishes or component.role == "member"
         mark = svg.tag("rect", words, x=place - 1, y=top - 9, width=2, height=8, rx=1, class_="kill-mark")
         parts.append(svg.line(place, top, place, top + _PANEL, "kill-line") + mark if sends else mark)
     return "".join(parts)
 
 
 def _kb_each(evidence: Evidence, topic: str) -> float:
-    end = evidence.topics[topic]
+    end = evidence.ends[topic]
     return end.bytes / end.published / 1e3 if end.published else 0.0
 
 
@@ -50,7 +50,7 @@ def _panel(evidence: Evidence, topic: str, x: svg.Scale, top: float) -> str:
         svg.line(x.begin, y(0), x.end, y(0), "axis"),
         *hovers,
         svg.text(0, top + 26, topic, "name"),
-        svg.text(0, top + 44, cast.TOPICS[topic].story, "tick"),
+        svg.text(0, top + 44, robot.TOPICS[topic].story, "tick"),
         svg.text(x.begin - 8, y(high) + 4, f"{high:,.0f}/s", "tick", "end"),
         svg.text(x.begin - 8, y(0), "0", "tick", "end"),
         svg.text(_WIDTH, top + 30, f"{mean:,.0f}/s", "value", "end"),
@@ -62,7 +62,7 @@ def _panel(evidence: Evidence, topic: str, x: svg.Scale, top: float) -> str:
 def draw(evidence: Evidence) -> str:
     span_s = (evidence.ended_ns - evidence.began_ns) / 1e9
     x = svg.Scale(0.0, span_s, _LEFT, _WIDTH - _RIGHT)
-    tops = [_TOP + index * (_PANEL + _GAP) for index in range(len(cast.TOPIC_NAMES))]
+    tops = [_TOP + index * (_PANEL + _GAP) for index in range(len(robot.TOPIC_NAMES))]
     bottom = tops[-1] + _PANEL
-    panels = [_panel(evidence, topic, x, top) for topic, top in zip(cast.TOPIC_NAMES, tops, strict=True)]
+    panels = [_panel(evidence, topic, x, top) for topic, top in zip(robot.TOPIC_NAMES, tops, strict=True)]
     return svg.drawing(_WIDTH, bottom + 24, "Messages a second", svg.seconds_axis(x, _TOP, bottom), *panels)

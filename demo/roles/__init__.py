@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the seats do. Each module has one function, play(part), that returns when the part is told to end."""
+"""What the components do. Each module has run(worker) for the fork server, which returns when it is told to end."""

@@ -3,12 +3,13 @@
 
 import json
 
-from demo.roles.part import Part, publish
+from demo.roles.publishing import publish
+from storm.worker import Worker
 
 
 def _about(number: int) -> bytes:
     return json.dumps({"frame": number, "exposure_us": 8000 + number % 400, "buffer": number % 4}).encode()
 
 
-def play(part: Part) -> None:
-    publish(part, "camera.frame", _about)
+def run(worker: dict) -> None:
+    publish(Worker(**worker), "camera.frame", _about)

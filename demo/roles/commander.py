@@ -3,10 +3,11 @@
 
 import struct
 
-from demo.roles.part import Part, publish
+from demo.roles.publishing import publish
+from storm.worker import Worker
 
 _COMMAND = struct.Struct("<Qd")
 
 
-def play(part: Part) -> None:
-    publish(part, "turn", lambda number: _COMMAND.pack(number, number % 360))
+def run(worker: dict) -> None:
+    publish(Worker(**worker), "turn", lambda number: _COMMAND.pack(number, number % 360))

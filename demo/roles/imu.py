@@ -4,7 +4,8 @@
 import math
 import struct
 
-from demo.roles.part import Part, publish
+from demo.roles.publishing import publish
+from storm.worker import Worker
 
 _SAMPLE = struct.Struct("<5d")
 
@@ -14,5 +15,5 @@ def _sample(number: int) -> bytes:
     return _SAMPLE.pack(math.sin(angle), math.cos(angle), 9.81, angle, 0.0)
 
 
-def play(part: Part) -> None:
-    publish(part, "imu.v1", _sample)
+def run(worker: dict) -> None:
+    publish(Worker(**worker), "imu.v1", _sample)

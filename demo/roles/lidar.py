@@ -2,32 +2,32 @@
 """A laser scanner: clouds of 256 KiB written in place, into memory lent by the ring.
 
 A cloud is filled strip by strip, as a scanner turns, so that many a kill comes in the middle of a loan:
-such a cloud must never be seen. One cloud in twelve is given up on purpose; it is marked, and must never be
+such a cloud must never be seen. One cloud in twelve is aborted on purpose; it is marked, and must never be
 seen either.
 """
 
-import contextlib
 import random
 import time
 
 import slipring
-from demo import bodies, cast
-from demo.journal import Kind
-from demo.roles.part import Pace, Part
+from demo import robot
+from storm import bodies
+from storm.journal import Kind
+from storm.worker import Pace, Worker
 
 _STRIPS = 16
 _STRIP_S = 0.0003
-_GIVE_UP_EVERY = 12
-_TEXTURE = random.Random(0).randbytes(2 * cast.CLOUD_BYTES)
+_ABORT_EVERY = 12
+_TEXTURE = random.Random(0).randbytes(2 * robot.CLOUD_BYTES)
 
 
-class GivenUp(Exception):
+class Aborted(Exception):
     """Ends a loan without a commit."""
 
 
 def _scan(cloud: memoryview, turn: int) -> None:
     size = len(cloud) - bodies.HEADER_BYTES
-    shift = turn * 4096 % cast.CLOUD_BYTES
+    shift = turn * 4096 % robot.CLOUD_BYTES
     step = -(-size // _STRIPS)
     for begin in range(0, size, step):
         end = min(begin + step, size)
@@ -35,26 +35,25 @@ def _scan(cloud: memoryview, turn: int) -> None:
         time.sleep(_STRIP_S)
 
 
-def _publish(part: Part, publisher: slipring.Publisher) -> None:
-    identity = part.next_identity()
-    loan = publisher.loan(cast.CLOUD_BYTES, type="cloud.v1")
-    with loan as cloud:
-        _scan(cloud, part.counter)
-        if part.counter % _GIVE_UP_EVERY == 0:
-            bodies.stamp(cloud, identity | bodies.POISON)
-            raise GivenUp
-        bodies.stamp(cloud, identity)
-    part.sent(loan.seq, identity)
+def _publish(me: Worker, publisher: slipring.Publisher) -> None:
+    identity, abort = me.next_identity(), me.counter % _ABORT_EVERY == 0
+    try:
+        loan = publisher.loan(robot.CLOUD_BYTES, type="cloud.v1")
+        with loan as cloud:
+            _scan(cloud, me.counter)
+            bodies.stamp(cloud, identity | bodies.POISON if abort else identity)
+            if abort:
+                raise Aborted
+        me.write(Kind.SENT, loan.seq or 0, identity)
+    except Aborted:
+        me.write(Kind.ABORTED, 0, identity)
+    except slipring.Full:  # a held cloud is in the way
+        me.write(Kind.REFUSED, 0, identity, 1)
 
 
-def play(part: Part) -> None:
-    pace = Pace(cast.CLOUD_S)
-    topic = cast.TOPIC_NAMES.index(part.topic)
-    with part.bus.publisher(part.topic, sender=part.seat.name) as publisher:
-        while not part.quiet:
+def run(worker: dict) -> None:
+    me, pace = Worker(**worker), Pace(robot.CLOUD_S)
+    with me.bus.publisher(me.topic, sender=me.name) as publisher:
+        while not me.stopping:
             pace.wait()
-            with contextlib.suppress(GivenUp, slipring.Full):
-                _publish(part, publisher)
-                continue
-            given_up = part.counter % _GIVE_UP_EVERY == 0
-            part.journal.write(Kind.ABORTED if given_up else Kind.SKIPPED, topic)
+            _publish(me, publisher)

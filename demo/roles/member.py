@@ -2,33 +2,34 @@
 """A member of the chat: hears the two others, does not hear itself, and misses nothing while it lives."""
 
 import slipring
-from demo import bodies, cast
-from demo.journal import Kind
-from demo.roles.part import Pace, Part
-from demo.roles.reading import Reading
+from demo.roles.publishing import component, took
+from storm import bodies
+from storm.journal import Kind
+from storm.worker import Pace, Reading, Worker
 
 
 def _listen(member: slipring.Member, reading: Reading, timeout_s: float) -> bool:
-    messages = member.recv_many(1024, timeout=timeout_s)
+    messages = member.recv_many(1 << 16, timeout=timeout_s)
     if messages:
-        reading.took(messages)
+        took(reading, messages)
     return bool(messages)
 
 
-def play(part: Part) -> None:
-    pace = Pace(part.seat.period_s)
-    with part.bus.join(part.topic, sender=part.seat.name) as member:
-        reading = Reading(part, member.subscriber)
-        while not part.quiet:
-            identity = part.next_identity()
-            words = f"{part.seat.name} says hello for the {part.counter}th time".encode()
-            part.sent(member.send(bodies.make(identity, words), type="text"), identity)
+def run(worker: dict) -> None:
+    me = Worker(**worker)
+    pace = Pace(component(me).period_s)
+    with me.bus.join(me.topic, sender=me.name) as member:
+        reading = Reading(me, member.subscriber)
+        while not me.stopping:
+            identity = me.next_identity()
+            words = f"{me.name} says hello for the {me.counter}th time".encode()
+            me.write(Kind.SENT, member.send(bodies.with_payload(identity, words), type="text"), identity)
             pace.tick()
             while (left_s := pace.left_s()) > 0:
                 _listen(member, reading, left_s)
-        part.journal.write(Kind.QUIET, cast.TOPIC_NAMES.index(part.topic))
-        while not part.ending:
+        me.write(Kind.QUIET)
+        while not me.ending:
             _listen(member, reading, 0.1)
         while _listen(member, reading, 0):
             pass
-        reading.done()
+        reading.end()

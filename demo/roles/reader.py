@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads samples one by one. With nap_s it is too slow for its ring: lapped, and told what it lost."""
+"""Reads messages one by one. With nap_s it is too slow for its ring: lapped, and told what it lost."""
 
 import time
 
-from demo.roles.part import Part
-from demo.roles.reading import Reading
+from demo.roles.publishing import component, took
+from storm.worker import Reading, Worker
 
 
-def play(part: Part) -> None:
-    nap_s = part.seat.options.get("nap_s", 0.0)
-    with part.bus.subscriber(part.topic, start="oldest" if nap_s else "new") as subscriber:
-        reading = Reading(part, subscriber)
+def run(worker: dict) -> None:
+    me = Worker(**worker)
+    nap_s = component(me).options.get("nap_s", 0.0)
+    with me.bus.subscriber(me.topic, start="oldest" if nap_s else "new") as subscriber:
+        reading = Reading(me, subscriber)
         while True:
-            message = subscriber.recv(timeout=0 if part.ending else 0.1)
+            ending = me.ending
+            message = subscriber.recv(timeout=0 if ending else 0.1)
             if message is not None:
-                reading.took([message])
-            elif part.ending:
+                took(reading, [message])
+            elif ending:
                 break
-            if nap_s and not part.ending:
+            if nap_s and not ending:
                 time.sleep(nap_s)
-        reading.done()
+        reading.end()

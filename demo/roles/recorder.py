@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The witness: a tap on every topic, from the first message to the last. Chaos does not strike it."""
+"""The witness: a tap on every topic, from the first message to the last. It is never killed."""
 
 import slipring
-from demo import cast
-from demo.roles.part import Part
-from demo.roles.reading import Reading
+from demo import robot
+from demo.roles.publishing import took
+from storm.worker import Reading, Worker
 
 
 def _take(reading: Reading) -> bool:
@@ -13,26 +13,23 @@ def _take(reading: Reading) -> bool:
     if subscriber.topic != "lidar":
         messages = subscriber.recv_many(1024, timeout=0)
         if messages:
-            reading.took(messages)
+            took(reading, messages)
         return bool(messages)
     with subscriber.view(timeout=0) as message:
         if message is not None:
-            reading.took([message])
+            took(reading, [message])
         return message is not None
 
 
-def play(part: Part) -> None:
-    readings = {
-        subscriber: Reading(part, subscriber)
-        for subscriber in (
-            part.bus.subscriber(topic, start="oldest", lossy=True) for topic in cast.TOPIC_NAMES
-        )
-    }
-    while not part.ending:
+def run(worker: dict) -> None:
+    me = Worker(**worker)
+    subscribers = [me.bus.subscriber(topic, start="oldest", lossy=True) for topic in robot.TOPIC_NAMES]
+    readings = {subscriber: Reading(me, subscriber) for subscriber in subscribers}
+    while not me.ending:
         for ready in slipring.wait(readings, timeout=0.1):
             assert isinstance(ready, slipring.Subscriber)
             _take(readings[ready])
     for reading in readings.values():
         while _take(reading):
             pass
-        reading.done()
+        reading.end()

@@ -3,23 +3,25 @@
 
 import time
 
-from demo import bodies
-from demo.roles.part import Part
-from demo.roles.reading import Reading
+from demo.roles.publishing import took
+from storm import bodies
+from storm.worker import Reading, Worker
 
 _LOOK_S = 0.005
 
 
-def play(part: Part) -> None:
-    with part.bus.subscriber(part.topic) as subscriber:
-        reading = Reading(part, subscriber)
+def run(worker: dict) -> None:
+    me = Worker(**worker)
+    with me.bus.subscriber(me.topic) as subscriber:
+        reading = Reading(me, subscriber)
         while True:
-            with subscriber.view(timeout=0 if part.ending else 0.1) as message:
+            ending = me.ending
+            with subscriber.view(timeout=0 if ending else 0.1) as message:
                 if message is not None:
-                    reading.took([message])
+                    took(reading, [message])
                     time.sleep(_LOOK_S)
                     if bodies.open_body(message.body) is None:
-                        reading.changed_while_held(message)
-                elif part.ending:
+                        reading.write([reading.changed(message.seq)])
+                elif ending:
                     break
-        reading.done()
+        reading.end()

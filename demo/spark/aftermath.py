@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After the show: the recording is examined by a Spark job of its own, and its claims are added to the audit."""
+"""After the run: the recording is examined by a Spark job of its own, and its claims are added to the audit."""
 
 import json
 import os
@@ -13,16 +13,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from demo import finale
-from demo.claims import Claim
 from demo.spark import ledger
 from demo.spark.pipeline import REPOSITORY, Pipeline, environment
+from storm.audit import Claim
+from storm.supervisor import Stuck
 
 _OURS = ("lake", "traffic-checkpoint")
 
 
 def cleared(out: Path) -> Path:
-    """The demo's own directory, without what an earlier show left in it."""
+    """The demo's own directory, without what an earlier run left in it."""
     out.mkdir(parents=True, exist_ok=True)
     for name in _OURS:
         shutil.rmtree(out / name, ignore_errors=True)
@@ -51,7 +51,7 @@ def examine(pipeline: Pipeline, counters: dict[str, dict[str, Any]], out: Path) 
                 stderr=log,
             ).returncode
         if code:
-            raise finale.Stuck(f"the recording could not be examined; see {out / 'spark.log'}")
+            raise Stuck(f"the recording could not be examined; see {out / 'spark.log'}")
         proof = json.loads(result.read_text())
     lines = ledger.lines(counters, proof["held"])
     show(lines)

@@ -11,9 +11,9 @@ import sys
 import threading
 
 import slipring
-from demo import cast
-from demo.actor import die_with_parent
-from demo.roles.part import Pace
+from demo import robot
+from storm.fork_server import die_with_parent
+from storm.worker import Pace
 
 SERVICE = "planner"
 PERIOD_S = 0.05
@@ -51,7 +51,7 @@ def main() -> None:
     die_with_parent(config["parent"])
     over = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: over.set())
-    with slipring.Bus(cast.BUS, root=config["root"]) as bus:
+    with slipring.Bus(robot.BUS, root=config["root"]) as bus:
         {"serve": serve, "ask": ask}[config["part"]](bus, over)
 
 

@@ -14,8 +14,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from demo.actor import die_with_parent
 from demo.spark.pipeline import RECORDED, SUMMED, TRAFFIC
+from storm.fork_server import die_with_parent
 
 MASTER = "local[2,4]"
 

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from demo.claims import Claim
+from storm.audit import Claim
 
 
 @dataclass(frozen=True)

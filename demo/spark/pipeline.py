@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Spark job and the callers as the show sees them: started, killed once, ended, and what they tell meanwhile.
+"""The Spark job and the callers as the run sees them: started, killed once, ended, and what they tell meanwhile.
 
 The job runs in a process group of its own, so that one SIGKILL takes driver, JVM and Python workers together: the worst
 that can happen to it.
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import slipring
-from demo import cast, finale, interruption, library
+from demo import interruption, library, robot
+from storm.supervisor import Stuck
 
-RECORDED = (*cast.TOPIC_NAMES, "planner.*")
-SUMMED = cast.TOPIC_NAMES
+RECORDED = (*robot.TOPIC_NAMES, "planner.*")
+SUMMED = robot.TOPIC_NAMES
 TRAFFIC = "traffic"
 REPOSITORY = Path(__file__).resolve().parents[2]
 STARTS_WITHIN_S = 300.0  # decides only that it never will
@@ -48,6 +49,7 @@ class Pipeline:
         self._sums: dict[str, dict[str, Any]] = {}
         self._rows_at_kill = 0
         self.kills = self.restarts = 0
+        library.copy(root / "library")
 
     # Processes
 
@@ -66,7 +68,7 @@ class Pipeline:
     def _start_job(self) -> None:
         self._job = self._start(
             "demo.spark.job",
-            bus=cast.BUS,
+            bus=robot.BUS,
             root=str(self._root / "bus"),
             lake=str(self.lake),
             checkpoint=str(self._out / "traffic-checkpoint"),
@@ -89,9 +91,7 @@ class Pipeline:
             interruption.check()
             self._check()
             if time.monotonic() > deadline:
-                raise finale.Stuck(
-                    f"{what}: not within {STARTS_WITHIN_S:.0f} s; see {self._out / 'spark.log'}"
-                )
+                raise Stuck(f"{what}: not within {STARTS_WITHIN_S:.0f} s; see {self._out / 'spark.log'}")
             time.sleep(0.05)
 
     def _check(self) -> None:
@@ -100,9 +100,7 @@ class Pipeline:
             return
         self.restarts += 1
         if self.restarts > _RESTARTS:
-            raise finale.Stuck(
-                f"the Spark job ended with {self._job.returncode}; see {self._out / 'spark.log'}"
-            )
+            raise Stuck(f"the Spark job ended with {self._job.returncode}; see {self._out / 'spark.log'}")
         self._start_job()
 
     def _kill(self) -> None:
@@ -157,7 +155,7 @@ class Pipeline:
         self._job.send_signal(signal.SIGTERM)
         code = self._job.wait(STARTS_WITHIN_S)
         if code:
-            raise finale.Stuck(f"the Spark job ended with {code}; see {self._out / 'spark.log'}")
+            raise Stuck(f"the Spark job ended with {code}; see {self._out / 'spark.log'}")
 
     def close(self) -> None:
         for process in (*self._callers, self._job):

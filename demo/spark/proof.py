@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import slipring
-from demo import cast
-from demo.actor import die_with_parent
+from demo import robot
+from storm.fork_server import die_with_parent
 
 REPLAYED_ON = "replayed"
 _NOT_AGAIN = ("lidar", "planner.*")  # half a gigabyte; and calls, which nobody waits for any more
-_COMPARED = tuple(name for name, topic in cast.TOPICS.items() if topic.settings.get("delivery") == "reliable")
+_COMPARED = tuple(
+    name for name, topic in robot.TOPICS.items() if topic.settings.get("delivery") == "reliable"
+)
 
 
 def held(lake: Any) -> list[dict[str, Any]]:
@@ -80,7 +82,7 @@ def replayed(spark: Any, lake: Any, root: str) -> dict[str, Any]:
     rows, counts = lake.read(spark), {row["topic"]: row["messages"] for row in held(lake)}
     with slipring.Bus(REPLAYED_ON, root=root) as bus:
         for topic in _COMPARED:
-            bus.create(topic, **cast.TOPICS[topic].settings)
+            bus.create(topic, **robot.TOPICS[topic].settings)
         readers = {topic: Arrivals(bus, topic, counts.get(topic, 0)) for topic in _COMPARED}
         done = pipelines.replay(lake.path, bus=bus, spark=spark, speed="max", exclude=_NOT_AGAIN)
         for reader in readers.values():

@@ -73,6 +73,7 @@ def topic(
     of = audit.Topic("t", 0, stats["tail"], lives)
     return [
         *audit.died(lives),
+        *of.contradictions,
         *audit.corrupt(of),
         *audit.uncommitted(of, lives),
         *audit.disorder(of),

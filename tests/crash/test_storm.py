@@ -53,6 +53,7 @@ class Audit:
     def all(self) -> None:
         stats = self.stats
         none(audit.died(self.lives))
+        none(self.topic.contradictions)
         none(audit.corrupt(self.topic))
         none(audit.uncommitted(self.topic, self.lives))
         none(audit.disorder(self.topic))

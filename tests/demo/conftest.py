@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo is no part of the package: tests import it from the repository itself.
 
-One short show is played for all tests that only look at what it printed and left.
+One short run is made for all tests that only look at what it printed and left.
 """
 
 import sys
@@ -19,5 +19,5 @@ def show(tmp_path_factory):
     """(pid, exit code, what it printed, its report's directory)"""
     out = tmp_path_factory.mktemp("demo") / "report"
     with start("--seconds", "4", "--without-spark", out=out) as process:
-        printed, _ = process.communicate(timeout=200)
+        printed, _ = process.communicate(timeout=800)
     return process.pid, process.returncode, printed, out

@@ -9,7 +9,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def start(*arguments: str, out: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "demo", "--seed", "1", "--out", str(out), *arguments]
+    command = [sys.executable, "-m", "demo", "--seed", "1", "--out", str(out)]
+    command += ["--stalled-after", "120", *arguments]  # a watchdog, on a machine that does other work
     return subprocess.Popen(
         command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit passes an honest show and fails every claim whose evidence was tampered with."""
+"""The audit passes an honest run and fails every claim whose evidence was tampered with."""
 
 import honest_evidence as honest
 import pytest
 from demo.evidence import Evidence
 
-from demo import audit, bodies
+from demo import audit
+from storm import bodies
+from storm.journal import TORN, Kind
 
 MS = honest.MS
 
@@ -14,31 +16,37 @@ def verdicts(evidence: Evidence) -> dict[str, bool]:
     return {claim.title: claim.passed for claim in audit.examine(evidence)}
 
 
-def recount(evidence: Evidence, incarnation: int, topic: str, **changes: int) -> None:
-    counts = honest.life(evidence, incarnation).readings[topic].counts
-    counts[-1] = counts[-1]._replace(**changes)
+def recount(evidence: Evidence, number: int, topic: str, **changes: int) -> None:
+    names = {"position": "a", "received": "b", "lost": "c", "filtered": "d"}
+    fields = {names[name]: value for name, value in changes.items()}
+    honest.change(evidence, number, Kind.COUNTED, topic, -1, **fields)
 
 
-def test_an_honest_show_passes_every_claim():
+def test_an_honest_run_passes_every_claim():
     found = audit.examine(honest.make())
     assert [claim for claim in found if not claim.passed] == []
     assert len({claim.title for claim in found}) == len(found) == 14
 
 
 def command_never_handled(evidence):
-    del honest.life(evidence, 8).handled[1]
+    honest.drop(evidence, 8, Kind.HANDLED, "commands", 1)
 
 
 def command_made_up(evidence):
-    honest.life(evidence, 8).handled.append((40 * MS, 4))
+    honest.insert(evidence, 8, honest.record(Kind.HANDLED, "commands", 40, 4))
 
 
 def command_again_after_its_commit(evidence):
-    honest.life(evidence, 8).handled.insert(0, (20 * MS, 0))
+    first = honest.rows(evidence, 8, Kind.HANDLED, "commands")[0]
+    honest.insert(evidence, 8, honest.record(Kind.HANDLED, "commands", 20, 0), first)
 
 
 def command_out_of_turn(evidence):
-    honest.life(evidence, 7).handled[1] = (10 * MS, 2)
+    honest.change(evidence, 7, Kind.HANDLED, "commands", 1, a=2)
+
+
+def cursor_went_on_elsewhere(evidence):
+    honest.change(evidence, 8, Kind.STARTED, "commands", 0, a=0)
 
 
 def one_lost_message_uncounted(evidence):
@@ -62,64 +70,71 @@ def counted_and_not_delivered(evidence):
 
 
 def member_missed_one_and_filtered_it(evidence):
-    reading = honest.life(evidence, 9).readings["chat"]
-    for column in (reading.seqs, reading.identities, reading.sent_ns, reading.got_ns):
-        honest.drop(column, 1)
-    recount(evidence, 9, "chat", rows=1, received=1, filtered=3)
+    honest.drop(evidence, 9, Kind.RECEIVED, "chat", 1)
+    recount(evidence, 9, "chat", received=1, filtered=3)
+
+
+def reliable_reader_counted_a_loss(evidence):
+    recount(evidence, 9, "chat", filtered=1, lost=1)
 
 
 def two_readers_disagree(evidence):
-    honest.life(evidence, 12).readings["lidar"].identities[0] = bodies.identity(11, 3)
+    honest.change(evidence, 12, Kind.RECEIVED, "lidar", 0, b=bodies.identity(11, 3))
+
+
+def two_senders_claim_one_sequence(evidence):
+    honest.change(evidence, 10, Kind.SENT, "chat", 0, a=0)
 
 
 def reader_went_back(evidence):
-    seqs = honest.life(evidence, 4).readings["imu"].seqs
-    seqs[2], seqs[3] = seqs[3], seqs[2]
+    for which, seq in ((2, 3), (3, 2)):
+        honest.change(evidence, 4, Kind.RECEIVED, "imu", which, a=seq, b=honest.IMU[seq])
 
 
 def sender_out_of_order(evidence):
-    for incarnation in (1, 9, 10):
-        identities = honest.life(evidence, incarnation).readings["chat"].identities
-        for index, value in enumerate(identities):
-            identities[index] = {bodies.identity(9, 1): bodies.identity(9, 2)}.get(value, value)
-    honest.life(evidence, 9).sent["chat"][0] = (0, 0, bodies.identity(9, 2))
+    for number, which in ((1, 0), (10, 0)):
+        honest.change(evidence, number, Kind.RECEIVED, "chat", which, b=bodies.identity(9, 2))
+    honest.change(evidence, 9, Kind.SENT, "chat", 0, b=bodies.identity(9, 2))
 
 
 def body_corrupt(evidence):
-    honest.life(evidence, 4).readings["imu"].corrupt.append(3)
+    honest.insert(evidence, 4, honest.record(Kind.CORRUPT, "imu", 90, 3, 0, TORN))
 
 
 def aborted_loan_seen(evidence):
-    reading = honest.life(evidence, 12).readings["lidar"]
-    reading.seqs[1], reading.identities[1] = 1, bodies.identity(11, 2) | bodies.POISON
+    poisoned = bodies.identity(11, 2) | bodies.POISON
+    honest.change(evidence, 12, Kind.RECEIVED, "lidar", 1, a=1, b=poisoned)
+
+
+def message_sent_and_aborted(evidence):
+    honest.change(evidence, 11, Kind.ABORTED, "lidar", 0, b=bodies.identity(11, 3))
 
 
 def message_from_nobody(evidence):
-    honest.life(evidence, 4).readings["imu"].identities[0] = bodies.identity(99, 1)
+    honest.change(evidence, 4, Kind.RECEIVED, "imu", 0, b=bodies.identity(99, 1))
 
 
 def message_before_it_was_sent(evidence):
-    honest.life(evidence, 4).readings["imu"].seqs.append(12)
-    honest.life(evidence, 4).readings["imu"].identities.append(bodies.identity(3, 9))
+    honest.insert(evidence, 4, honest.record(Kind.RECEIVED, "imu", 95, 12, bodies.identity(3, 9)))
 
 
 def message_unknown_to_all_journals(evidence):
-    evidence.topics["chat"].published += 1
+    evidence.ends["chat"].published += 1
 
 
 def process_ended_by_itself(evidence):
-    story = honest.life(evidence, 4)
-    story.exit_code, story.errors = 1, "Traceback …\nCorrupt: a slot is in no known state"
+    life = honest.life(evidence, 4)
+    life.code, life.error = 1, "Corrupt: a slot is in no known state"
 
 
 def process_stalled_at_a_kill(evidence):
-    story = honest.life(evidence, 9)
-    story.sent["chat"][1] = (6000 * MS, 2, honest.CHAT[2])
-    story.ended_ns = 7000 * MS
+    honest.change(evidence, 9, Kind.SENT, "chat", 1, time_ns=6000 * MS)
+    honest.life(evidence, 9).ended_ns = 7000 * MS
 
 
 def process_never_came_back(evidence):
-    honest.life(evidence, 3).sent.clear()
+    life = honest.life(evidence, 3)
+    life.records = life.records[:0]
 
 
 def bus_silent_for_seconds(evidence):
@@ -127,7 +142,8 @@ def bus_silent_for_seconds(evidence):
 
 
 def slow_reader_was_quick_enough(evidence):
-    honest.life(evidence, 5).readings["lidar"] = honest.reading(honest.CLOUDS, [0, 2], 3)
+    quick = honest.reading("lidar", honest.CLOUDS, [0, 2], 3)
+    honest.life(evidence, 5).records = honest.story("logger", 5, *quick).records
 
 
 def doctor_found_something(evidence):
@@ -164,6 +180,10 @@ FAULTS = [
     (bus_silent_for_seconds, "The killed came back to work"),
     (slow_reader_was_quick_enough, "The slow reader was lapped, and told by how much"),
     (doctor_found_something, "The doctor finds nothing"),
+    (message_sent_and_aborted, "Nothing uncommitted was seen"),
+    (cursor_went_on_elsewhere, "Commands came in order; none again once committed"),
+    (two_senders_claim_one_sequence, "All readers saw one order"),
+    (reliable_reader_counted_a_loss, "Reliable readers lost nothing while they lived"),
     (something_left, "No file and no process is left"),
 ]
 
@@ -180,9 +200,10 @@ def test_every_claim_has_a_fault_that_fails_it():
 
 
 def test_a_conflating_reader_may_be_short_while_sends_are_under_way_and_must_be_exact_at_its_end():
+    short = honest.record(Kind.COUNTED, "imu", 100, 10, 1, 0, 3)
     evidence = honest.make()
-    reading = honest.life(evidence, 13).readings["imu"]
-    reading.counts.insert(0, reading.counts[0]._replace(filtered=3))
+    honest.insert(evidence, 13, short, honest.rows(evidence, 13, Kind.COUNTED, "imu")[0])
     assert verdicts(evidence)[ACCOUNTS]
-    reading.counts.append(reading.counts[0])
+    evidence = honest.make()
+    honest.insert(evidence, 13, short)
     assert not verdicts(evidence)[ACCOUNTS]

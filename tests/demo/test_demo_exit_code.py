@@ -8,20 +8,21 @@ import pytest
 from demo.evidence import Evidence
 
 from demo import __main__ as program
+from storm.journal import TORN, Kind
 
 
 def body_corrupt(evidence: Evidence) -> None:
-    honest.life(evidence, 4).readings["imu"].corrupt.append(3)
+    honest.insert(evidence, 4, honest.record(Kind.CORRUPT, "imu", 90, 3, 0, TORN))
 
 
-class PlayedShow:
-    """Stands for a show that has been played: its evidence is given."""
+class FinishedRun:
+    """Stands for a run that is over: its evidence is given."""
 
     evidence: Evidence
 
     pipeline = None
 
-    def __init__(self, seconds: float, seed: int, recorded_in) -> None: ...
+    def __init__(self, seconds: float, seed: int, recorded_in, stalled_s: float) -> None: ...
     def __enter__(self):
         return self
 
@@ -36,8 +37,8 @@ def test_the_program_exits_zero_only_if_every_claim_passes(monkeypatch, capsys, 
     evidence = honest.make()
     if tamper:
         tamper(evidence)
-    monkeypatch.setattr(PlayedShow, "evidence", evidence, raising=False)
-    monkeypatch.setattr(program, "Show", PlayedShow)
+    monkeypatch.setattr(FinishedRun, "evidence", evidence, raising=False)
+    monkeypatch.setattr(program, "Run", FinishedRun)
     monkeypatch.setattr(program.interruption, "heed", lambda: None)
     monkeypatch.setattr(sys, "argv", ["demo", "--without-spark", "--out", str(tmp_path)])
     assert program.main() == (1 if tamper else 0)

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from demo_program import REPOSITORY, start
 
-from demo import cast
+from demo import robot
 
 SHM = Path("/dev/shm")
-WATCHDOG_S = 60
-pytestmark = pytest.mark.timeout(400)
+WATCHDOG_S = 300
+pytestmark = pytest.mark.timeout(900)
 
 
 def stages(pid: int) -> list[Path]:
@@ -26,7 +26,7 @@ def stages(pid: int) -> list[Path]:
     return list(SHM.glob(f"slipring-demo-{pid}-*"))
 
 
-def actors(pid: int) -> list[str]:
+def workers(pid: int) -> list[str]:
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -64,7 +64,7 @@ def test_processes_were_killed_and_restarted(show):
         r"(\d+) SIGKILLs, \d+ SIGSTOPs, (\d+) lives", claims["Nobody died but the killed"]
     ).groups()
     assert int(kills) >= 4
-    assert int(lives) == len(cast.SEATS) + int(kills)
+    assert int(lives) == len(robot.COMPONENTS) + int(kills)
 
 
 def test_progress_is_told_in_plain_lines_when_there_is_no_terminal(show):
@@ -87,29 +87,29 @@ def test_the_report_is_named_and_needs_nothing_from_elsewhere(show):
 def test_nothing_is_left_in_shared_memory_and_no_process(show):
     pid, *_ = show
     assert stages(pid) == []
-    assert actors(pid) == []
+    assert workers(pid) == []
 
 
 @pytest.mark.parametrize("order", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_at_any_time_it_ends_everything_it_started(tmp_path, order):
     with start("--seconds", "300", "--without-spark", out=tmp_path / "report") as process:
-        until(lambda: len(actors(process.pid)) >= len(cast.SEATS) // 2, "the robot starts")
+        until(lambda: len(workers(process.pid)) >= len(robot.COMPONENTS) // 2, "the robot starts")
         process.send_signal(order)
         printed, _ = process.communicate(timeout=WATCHDOG_S)
     assert process.returncode == 130, printed
     assert "Traceback" not in printed
     assert stages(process.pid) == []
-    assert actors(process.pid) == []
+    assert workers(process.pid) == []
     assert not (tmp_path / "report").exists()
 
 
-def test_when_the_show_itself_is_killed_its_processes_die_with_it(tmp_path):
+def test_when_the_demo_itself_is_killed_its_processes_die_with_it(tmp_path):
     with start("--seconds", "300", "--without-spark", out=tmp_path / "report") as process:
         try:
-            until(lambda: len(actors(process.pid)) >= len(cast.SEATS) // 2, "the robot starts")
+            until(lambda: len(workers(process.pid)) >= len(robot.COMPONENTS) // 2, "the robot starts")
             process.kill()
             process.communicate(timeout=WATCHDOG_S)
-            until(lambda: not actors(process.pid), "the processes die")
+            until(lambda: not workers(process.pid), "the processes die")
         finally:
             for stage in stages(process.pid):
                 shutil.rmtree(stage)
@@ -129,7 +129,7 @@ def test_a_terminal_gets_a_live_view(tmp_path):
 
     # Spark's line is the same as in plain lines (test_demo_with_spark.py), and its start takes longer than all of this.
     command = [sys.executable, "-m", "demo", "--seconds", "2", "--seed", "2", "--out", str(tmp_path)]
-    command.append("--without-spark")
+    command += ["--without-spark", "--stalled-after", "120"]
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "150", "LINES": "50"}
     process = subprocess.Popen(command, cwd=REPOSITORY, stdout=theirs, stderr=theirs, env=environment)

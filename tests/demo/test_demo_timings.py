@@ -3,15 +3,15 @@
 
 import honest_evidence as honest
 import pytest
-from demo.chaos import Strike
 
 from demo import timings
+from storm.strikes import Strike
 
 MS = honest.MS
 
 
 def pauses_ms(evidence) -> dict[tuple[str, str], float]:
-    return {(pause.seat, pause.victim): pause.pause_s * 1e3 for pause in timings.survivor_pauses(evidence)}
+    return {(pause.name, pause.victim): pause.pause_s * 1e3 for pause in timings.survivor_pauses(evidence)}
 
 
 def test_a_pause_is_what_goes_beyond_the_survivors_own_period():
@@ -33,12 +33,12 @@ def test_a_survivor_that_was_paused_itself_is_not_asked():
 
 
 def test_quiet_moments_lie_half_way_between_strikes():
-    found = {pause.seat: pause.pause_s * 1e3 for pause in timings.quiet_pauses(honest.make())}
+    found = {pause.name: pause.pause_s * 1e3 for pause in timings.quiet_pauses(honest.make())}
     assert found["bob"] == pytest.approx(50)  # at 35 ms: from 30 to its end at 100 ms, with a period of 20 ms
     assert "balance" not in found  # its feed is killed before it shows a sign of life again
 
 
-def test_rates_count_messages_by_the_time_they_were_sent_and_none_from_before_the_show():
+def test_rates_count_messages_by_the_time_they_were_sent_and_none_from_before_the_run():
     evidence = honest.make()
     evidence.began_ns = 20 * MS
     assert timings.rates(evidence, "imu", 0.04) == [pytest.approx(3 / 0.04), pytest.approx(4 / 0.04)]
@@ -56,5 +56,5 @@ def test_the_successors_first_deed_ends_the_absence():
 
 def test_losses_add_up_over_all_lives_of_a_reader():
     evidence = honest.make()
-    evidence.stories.append(honest.story("logger", 14, readings=dict(honest.life(evidence, 5).readings)))
+    evidence.lives.append(honest.story("logger", 14, *honest.life(evidence, 5).records.tolist()))
     assert timings.losses(evidence, "logger")[-1][1:] == (2, 2)

@@ -30,7 +30,7 @@ def every_message_is_known(topics: list[Topic], stats: Stats) -> Claim:
 
 
 def nothing_is_corrupt(lives: list[Life], topics: list[Topic]) -> Claim:
-    faults = [fault for topic in topics for fault in audit.corrupt(topic)]
+    faults = [fault for topic in topics for fault in topic.contradictions + audit.corrupt(topic)]
     checked = sum(life.count(Kind.RECEIVED) for life in lives)
     return judge("0 corrupt", faults, f"{checked:,} receptions: sequence, sender, type and checksum right")
 

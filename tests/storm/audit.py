@@ -141,12 +141,12 @@ def _less(values: Any, start: Any) -> Any:
 
 
 def lives(work: Path) -> list[Life]:
-    """Those that a supervisor left in its work directory."""
+    """Those that a supervisor left in its work directory, in the order in which they began."""
     found = []
     for line in (work / "lives.jsonl").read_text().splitlines():
         told = json.loads(line)
         found.append(Life(records=journal.load(work / "journals" / told.pop("journal")), **told))
-    return found
+    return sorted(found, key=lambda life: life.life)
 
 
 def written_out(records: Any) -> Any:
@@ -231,8 +231,8 @@ def unknown(topic: Topic, stats: dict[str, Any]) -> Faults:
 
 
 def corrupt(topic: Topic) -> Faults:
-    """Bodies that were not as their sender had made them, and sequences that two processes know differently."""
-    faults = list(topic.contradictions)
+    """Bodies that were not as their sender had made them."""
+    faults: Faults = []
     for life in topic.lives:
         for row in life.of(Kind.CORRUPT, topic.number)[:3]:
             how = "changed while it was held" if row["c"] == CHANGED else "arrived torn"

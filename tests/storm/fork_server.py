@@ -138,6 +138,13 @@ def backtrace(pid: int) -> str:
     return "(no backtrace: Debian package gdb)"
 
 
+def die_with_parent(parent: int) -> None:
+    """The kernel sends SIGKILL when the process that started this one ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def _serve(requests: socket.socket) -> None:
     while True:
         data = requests.recv(1 << 16)
@@ -147,16 +154,16 @@ def _serve(requests: socket.socket) -> None:
         if "reap" in request:
             answer = os.waitstatus_to_exitcode(os.waitpid(request["reap"], 0)[1])
         else:
-            answer = os.fork()
+            parent, answer = os.getpid(), os.fork()
             if answer == 0:
-                _run_child(requests, request)
+                _run_child(requests, request, parent)
         requests.send(json.dumps(answer).encode())
 
 
-def _run_child(requests: socket.socket, request: dict) -> None:
+def _run_child(requests: socket.socket, request: dict[str, Any], parent: int) -> None:
     code = 1
     try:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        die_with_parent(parent)
         requests.close()
         module, function = request["start"].split(":")
         getattr(importlib.import_module(module), function)(**request["config"])

@@ -39,6 +39,7 @@ class Role:
     row: int = -1  # on the board
     process: Process | None = None
     life: int = 0
+    lives: int = 0  # so far
     journal: Path = Path()
     started_ns: int = 0
     paused: bool = False
@@ -107,6 +108,7 @@ class Supervisor:
     def start(self, role: Role) -> None:
         self._life += 1
         role.life, role.journal = self._life, self.work / "journals" / f"{role.name}.{self._life}"
+        role.lives += 1
         worker = {
             "root": str(self.root),
             "bus_name": self.bus_name,
@@ -224,6 +226,8 @@ class Supervisor:
         )
 
     def close(self) -> None:
-        self.server.close()
-        self.board.close()
-        self._lives.close()
+        """May be called again."""
+        if not self._lives.closed:
+            self.server.close()
+            self.board.close()
+            self._lives.close()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The robot's processes under supervision, their end in good order, and the bus as it is left.
+
+Senders stop first, so that every topic has a last message; then readers read up to it. Only then are the
+counters in shared memory final, and the dead's table entries are cleared: by the doctor, and by attaching
+once more to every topic.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import slipring
+from demo import interruption, robot
+from storm import journal
+from storm.journal import Kind
+from storm.supervisor import Role, Supervisor
+
+
+class Robot(Supervisor):
+    def __init__(self, root: Path) -> None:
+        roles = [component.supervised() for component in robot.COMPONENTS.values()]
+        topics = list(robot.TOPIC_NAMES)
+        super().__init__(root / "bus", root / "work", robot.BUS, topics, roles, robot.PRELOAD)
+
+    def look_after(self) -> None:
+        interruption.check()
+
+    def start_all(self) -> None:
+        """The recorder first: it sees every topic from its beginning."""
+        for role in self.roles:
+            self.start(role)
+            if not role.mortal:
+                self.until(lambda role=role: _has_begun(role), f"{role.name} begins")
+        self.until(lambda: all(map(_has_begun, self.roles)), "all begin")
+
+    def wind_down(self, bus: slipring.Bus) -> None:
+        self.until(lambda: all(map(_has_begun, self.roles)), "the last processes begin")
+        self.board.order_stop()
+        senders = [role for role in self.roles if robot.COMPONENTS[role.name].only_publishes]
+        members = [role for role in self.roles if robot.COMPONENTS[role.name].role == "member"]
+        self.until(lambda: self._gone(senders), "publishers end")
+        self.until(lambda: all(map(_is_quiet, members)), "members are quiet")
+        for number, topic in enumerate(self.topics):
+            self.board.order_end(bus.stats(topic)["tail"], number)
+        self.until(lambda: self._gone(self.roles), "readers read to the end")
+
+    def _gone(self, roles: list[Role]) -> bool:
+        self.collect_dead()
+        return not any(role.process for role in roles)
+
+
+def _has_begun(role: Role) -> bool:
+    """It has attached to its topics."""
+    component = robot.COMPONENTS[role.name]
+    if not role.alive:
+        return True
+    if component.only_publishes:
+        return journal.has(role.journal, Kind.SENT, 64) > 0
+    return journal.has(role.journal, Kind.STARTED, 64) == len(component.topics)
+
+
+def _is_quiet(role: Role) -> bool:
+    return not role.alive or journal.has(role.journal, Kind.QUIET) > 0
+
+
+def examine(
+    bus: slipring.Bus,
+) -> tuple[dict[str, dict[str, Any]], list[dict[str, str]], list[dict[str, str]]]:
+    """(stats of each topic, what the doctor cleared, what it finds afterwards)"""
+    cleared = bus.doctor(repair=True)
+    for topic in robot.TOPIC_NAMES:
+        bus.subscriber(topic, lossy=True).close()
+    return {topic: bus.stats(topic) for topic in robot.TOPIC_NAMES}, cleared, bus.doctor()
+
+
+def files_beside_topics(bus: slipring.Bus) -> list[str]:
+    known = {f"{topic}.{end}" for topic in bus.topics() for end in ("ring", "readers")}
+    return sorted(set(os.listdir(bus.path)) - known)
+
+
+def processes_of(root: Path) -> list[str]:
+    """Processes that were started for this run and still exist."""
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (directory / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(root).encode() in words:
+            found.append(f"process {directory.name}")
+    return found

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The robot: five topics, and fourteen components, each run by one process after another.
+
+The rings of imu and camera hold what is published while Spark is killed and starts again; that of the clouds holds two
+seconds, so that a slow reader, and Spark, lose some and have to report how many.
+
+Every component is killed but the recorder, which is the proof's witness: it reads all topics from the first message to
+the last. `feeds` are the components a reader gets its messages from (one of them suffices), `period_s` is how often
+a component works when nothing disturbs it; both are used to judge how survivors fared at a kill. (A cloud in twelve is
+aborted on purpose, so those who read clouds get none for two turns at times.)
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from storm.strikes import Plan
+from storm.supervisor import Role
+
+BUS = "robot"
+CLOUD_BYTES = 256 << 10
+CLOUD_S = 1 / 30
+CURSOR = "actuator"
+STRIKES = Plan(
+    every_s=(0.2, 0.4), pause_share=0.2, pause_s=(0.05, 0.5), dies_paused_share=0.3, vacant_s=(0.0, 0.05)
+)
+
+
+@dataclass(frozen=True)
+class Topic:
+    name: str
+    settings: dict[str, Any]
+    story: str
+
+
+@dataclass(frozen=True)
+class Component:
+    name: str
+    role: str
+    topics: tuple[str, ...]
+    story: str
+    period_s: float
+    feeds: tuple[str, ...] = ()
+    mortal: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def conflates(self) -> bool:
+        return self.role == "monitor"
+
+    @property
+    def only_publishes(self) -> bool:
+        return self.role in ("imu", "lidar", "camera", "commander")
+
+    def supervised(self) -> Role:
+        return Role(self.name, f"demo.roles.{self.role}:run", self.topics[0], mortal=self.mortal)
+
+
+TOPICS = {
+    topic.name: topic
+    for topic in (
+        Topic(
+            "imu", {"capacity": "32MiB", "slots": 262144, "delivery": "lossy"}, "lossy, two writers, small"
+        ),
+        Topic("lidar", {"capacity": "16MiB", "slots": 1024, "writers": "one"}, "lossy, one writer, loans"),
+        Topic("camera", {"capacity": "1MiB", "slots": 4096}, "lossy, what is said of frames"),
+        Topic("commands", {"capacity": "16MiB", "slots": 65536, "delivery": "reliable"}, "reliable, cursor"),
+        Topic(
+            "chat", {"capacity": "16MiB", "slots": 65536, "delivery": "reliable"}, "reliable, three members"
+        ),
+    )
+}
+TOPIC_NAMES = tuple(TOPICS)
+
+_IMUS = ("imu-left", "imu-right")
+_MEMBERS = ("ann", "bob", "cyd")
+
+COMPONENTS = {
+    component.name: component
+    for component in (
+        Component("recorder", "recorder", TOPIC_NAMES, "the witness: reads all", 0.0005, _IMUS, mortal=False),
+        Component("imu-left", "imu", ("imu",), "publishes at 1 kHz", 0.001),
+        Component("imu-right", "imu", ("imu",), "publishes at 1 kHz", 0.001),
+        Component("balance", "reader", ("imu",), "fast reader of imu", 0.0005, _IMUS),
+        Component(
+            "logger", "reader", ("lidar",), "slow reader of clouds", 0.1, ("lidar",), options={"nap_s": 0.1}
+        ),
+        Component("lidar", "lidar", ("lidar",), "clouds by loan, 30 Hz", 2 * CLOUD_S),
+        Component("viewer", "viewer", ("lidar",), "clouds by view", 2 * CLOUD_S, ("lidar",)),
+        Component("camera", "camera", ("camera",), "frames' metadata, 30 Hz", CLOUD_S),
+        Component("commander", "commander", ("commands",), "commands at 100 Hz", 0.01),
+        Component("actuator", "actuator", ("commands",), "handles them, by cursor", 0.01, ("commander",)),
+        *(Component(name, "member", ("chat",), "member of the chat", 0.02) for name in _MEMBERS),
+        Component("monitor", "monitor", TOPIC_NAMES, "newest of every topic", 0.05),
+    )
+}
+
+PRELOAD = sorted({f"demo.roles.{component.role}" for component in COMPONENTS.values()})

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run: start the robot, let it work under fire, end it in good order, collect the evidence, leave nothing.
+
+All files are in a directory in /dev/shm. Whatever happens, leaving `Run` ends every process and removes it.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import slipring
+from demo import ending, interruption, robot
+from demo.evidence import STALLED_S, Evidence, TopicEnd
+from demo.live import View, Watch
+from demo.spark.pipeline import Pipeline
+from storm import audit
+from storm.board import LOST
+from storm.strikes import Schedule, Strike
+from storm.supervisor import Stuck
+
+_TURN_S = 0.005
+BESIDE_SPARK_S = (0.8, 1.6)  # between strikes
+_SETTLE_S = 0.3
+_LONGER_S = 120.0  # on a machine too busy for the slow reader to be lapped, or Spark to be back, in time
+
+
+class Run:
+    def __init__(
+        self, seconds: float, seed: int, recorded_in: Path | None, stalled_s: float = STALLED_S
+    ) -> None:
+        """recorded_in: where Spark's half of the run leaves its lake; None: without it."""
+        self._seconds, self._seed, self._recorded_in, self._stalled_s = seconds, seed, recorded_in, stalled_s
+        self.pipeline: Pipeline | None = None
+        self.counters: dict[str, dict[str, Any]] = {}
+        self._root = Path(tempfile.mkdtemp(prefix=f"slipring-demo-{os.getpid()}-", dir="/dev/shm"))
+        self._strikes: list[Strike] = []
+        self._began_ns = self._ended_ns = 0
+        self._lapped = False
+        self._stuck: list[str] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self._robot = ending.Robot(self._root)
+            self._slow = next(role for role in self._robot.roles if role.name == "logger")
+            # Spark wants to start on the same two processors as those that are started again.
+            plan = robot.STRIKES
+            plan = plan if self._recorded_in is None else replace(plan, every_s=BESIDE_SPARK_S)
+            self._schedule = Schedule(self._robot, self._seed, plan, after=self._strikes.append)
+            self._bus = slipring.Bus(robot.BUS, root=self._root / "bus")
+            if self._recorded_in is not None:
+                self.pipeline = Pipeline(self._root, self._recorded_in)
+        except BaseException:
+            shutil.rmtree(self._root)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if self.pipeline is not None:
+            self.pipeline.close()
+        self._robot.close()
+        self._bus.close()
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    def play(self) -> None:
+        for topic in robot.TOPICS.values():
+            self._bus.create(topic.name, **topic.settings)
+        if self.pipeline is not None:
+            self.pipeline.open(self._bus)
+        self._robot.start_all()
+        self._under_fire()
+        try:
+            self._robot.wind_down(self._bus)
+            if self.pipeline is not None:
+                self.pipeline.finish()
+        except Stuck as stuck:
+            self._stuck.append(str(stuck).splitlines()[0])
+
+    def _under_fire(self) -> None:
+        self._began_ns = time.monotonic_ns()
+        view = View(Watch(self._bus, self._robot), self._robot, self._seconds, self.pipeline)
+        with view:
+            begun = time.monotonic()
+            end = begun + self._seconds
+            while time.monotonic() < end or (time.monotonic() < end + _LONGER_S and not self._enough()):
+                interruption.check()
+                self._schedule.step()
+                self._lapped = self._lapped or self._robot.board.word(self._slow.row, LOST) > 0
+                if self.pipeline is not None:
+                    self.pipeline.step((time.monotonic() - begun) / self._seconds)
+                view.step()
+                time.sleep(_TURN_S)
+            self._schedule.finish()
+            time.sleep(_SETTLE_S)
+        self._ended_ns = time.monotonic_ns()
+
+    def _enough(self) -> bool:
+        """There is something to judge: losses, a kill, and Spark is back from its own."""
+        killed = any(strike.kind == "kill" for strike in self._strikes)
+        return self._lapped and killed and (self.pipeline is None or self.pipeline.recovered)
+
+    def collect(self) -> Evidence:
+        """Call it once, after play: it removes the topics on the way."""
+        for role in self._robot.roles:
+            if role.process is not None:
+                self._robot.kill(role)
+        stats, cleared, findings = ending.examine(self._bus)
+        self.counters = stats
+        evidence = Evidence(
+            audit.lives(self._root / "work"),
+            self._strikes,
+            began_ns=self._began_ns,
+            ended_ns=self._ended_ns,
+            stalled_s=self._stalled_s,
+        )
+        for topic, stat in stats.items():
+            evidence.ends[topic] = TopicEnd(stat["published"], stat["abandoned"], stat["tail"], stat["bytes"])
+        evidence.cleared = [f"{finding['topic']}: {finding['problem']}" for finding in cleared]
+        evidence.findings = [f"{finding['topic']}: {finding['problem']}" for finding in findings]
+        evidence.left_over = self._stuck + ending.files_beside_topics(self._bus) + self._take_down()
+        return evidence
+
+    def _take_down(self) -> list[str]:
+        """What is there when there should be nothing."""
+        for topic in self._bus.topics() if self.pipeline is not None else robot.TOPIC_NAMES:
+            self._bus.remove(topic)
+        left = [f"{self._bus.path}/{name}" for name in Path(self._bus.path).iterdir()]
+        self._bus.close()
+        self._robot.close()
+        shutil.rmtree(self._root)
+        return [str(path) for path in left] + ending.processes_of(self._root)
