@@ -117,7 +117,7 @@ def reliable_readers_lost_nothing(evidence: Evidence) -> Claim:
             topic, readings, lambda reading, who: who >> numpy.uint64(32) != reading.life.life
         )
         lives += len(readings)
-        messages += sum(len(reading.received) for reading in readings)
+        messages += sum(reading.receptions for reading in readings)
     detail = f"{messages:,} messages to {lives} incarnations"
     return judge("Reliable readers lost nothing while they lived", faults, detail)
 
@@ -135,13 +135,13 @@ def the_slow_reader_was_lapped(evidence: Evidence) -> Claim:
 def one_order_for_all(evidence: Evidence) -> Claim:
     faults = [fault for topic in evidence.topics.values() for fault in topic.contradictions]
     faults += [fault for topic in evidence.topics.values() for fault in audit.disorder(topic)]
-    messages = sum(len(reading.received) for reading in evidence.readings())
+    messages = sum(reading.receptions for reading in evidence.readings())
     return judge("All readers saw one order", faults, f"{messages:,} messages agree on who sent which")
 
 
 def nothing_is_corrupt(evidence: Evidence) -> Claim:
     faults = [fault for topic in evidence.topics.values() for fault in audit.corrupt(topic)]
-    checked = sum(len(reading.received) for reading in evidence.readings())
+    checked = sum(reading.receptions for reading in evidence.readings())
     return judge("0 corrupt", faults, f"{checked:,} checksums right; clouds again after being held")
 
 

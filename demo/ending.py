@@ -56,12 +56,12 @@ def _has_begun(role: Role) -> bool:
     if not role.alive:
         return True
     if component.only_publishes:
-        return journal.has(role.journal, Kind.SENT, 64) > 0
-    return journal.has(role.journal, Kind.STARTED, 64) == len(component.topics)
+        return journal.count(role.journal, Kind.SENT, 64) > 0
+    return journal.count(role.journal, Kind.STARTED, 64) == len(component.topics)
 
 
 def _is_quiet(role: Role) -> bool:
-    return not role.alive or journal.has(role.journal, Kind.QUIET) > 0
+    return not role.alive or journal.count(role.journal, Kind.QUIET) > 0
 
 
 def examine(

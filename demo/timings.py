@@ -111,7 +111,7 @@ def quiet_pauses(evidence: Evidence) -> list[Pause]:
 def latencies_us(evidence: Evidence, topic: str) -> list[float]:
     """Send to receive, sorted."""
     found = [
-        (r.received["time_ns"].astype(numpy.int64) - r.received["c"].astype(numpy.int64)) / 1e3
+        (r.column("time_ns").astype(numpy.int64) - r.column("c").astype(numpy.int64)) / 1e3
         for r in evidence.readings(topic)
         if r.life.name in LATENCY_FROM[topic]
     ]
@@ -128,7 +128,7 @@ def rates(evidence: Evidence, topic: str, bin_s: float) -> list[float]:
     span_s = (evidence.ended_ns - evidence.began_ns) / 1e9
     bins = [0] * max(1, int(span_s / bin_s))
     for reading in (reading for reading in evidence.readings(topic) if reading.life.name == "recorder"):
-        for sent in reading.received["c"].tolist():
+        for sent in reading.column("c").tolist():
             index = math.floor((sent - evidence.began_ns) / 1e9 / bin_s)
             if 0 <= index < len(bins):
                 bins[index] += 1

@@ -26,7 +26,7 @@ def _headline(evidence: Evidence, claims: list[Claim]) -> tuple[str, str]:
 def _tiles(evidence: Evidence) -> str:
     commands = evidence.ends["commands"].published
     handled = len({seq for life in evidence.lives for seq in timings.handled(life)})
-    read = sum(len(reading.received) for reading in evidence.readings())
+    read = sum(reading.receptions for reading in evidence.readings())
     corrupt = sum(len(reading.corrupt) for reading in evidence.readings())
     data = sum(end.bytes for end in evidence.ends.values()) / 1e6
     longest = max((pause.pause_s for pause in timings.survivor_pauses(evidence)), default=0.0) * 1e3
@@ -89,7 +89,7 @@ def _slow_reader_and_latency(evidence: Evidence) -> str:
         "div",
         _section(
             "A reader that is too slow",
-            "It reads 100 a second of a ring that holds one second. "
+            "It reads ten a second of thirty, from a ring that holds two seconds. "
             f"The fast reader beside it read {fast[1]:,} and lost {fast[2]:,}.",
             _chart(losses.draw(evidence)),
         ),

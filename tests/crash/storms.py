@@ -43,7 +43,7 @@ class Storm(Supervisor):
         for role in sorted(self.roles, key=lambda role: role.publishes):
             self.start(role)
             if not role.mortal and role.function == "reader":
-                self.until(lambda role=role: journal.has(role.journal, Kind.STARTED), f"{role.name} starts")
+                self.until(lambda role=role: journal.count(role.journal, Kind.STARTED), f"{role.name} starts")
 
     def end(self, *functions: str) -> None:
         """Wait for the end of those whose role is among the functions."""
@@ -59,7 +59,7 @@ class Storm(Supervisor):
         self.end("publisher")
         for role in self.roles:
             if role.function == "member":
-                self.until(lambda role=role: journal.has(role.journal, Kind.QUIET), f"{role.name} is quiet")
+                self.until(lambda role=role: journal.count(role.journal, Kind.QUIET), f"{role.name} is quiet")
         with slipring.Bus("test", root=str(self.root)) as bus:
             self.send_last(bus, topic)
             bus.subscriber(topic).close()

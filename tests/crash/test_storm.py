@@ -114,7 +114,7 @@ def storm_over(bus_root, tmp_path, tally, workers_in_c):
             finally:
                 storm.close()
             audited = Audit(storm, stats)
-            known, received = audited.topic.known, sum(len(r.received) for r in audited.topic.readings)
+            known, received = audited.topic.known, sum(r.receptions for r in audited.topic.readings)
             print(f"{topic}: {storm.kills} kills, {known} messages, {stats['abandoned']} abandoned")
             yield audited
             tally.add(storm, messages=known, receptions=received)

@@ -21,11 +21,11 @@ MOST_FAILURES = 10
 def test_no_word_of_a_segment_can_kill_or_hang_a_process(bus_root, tmp_path, delivery):
     board = Board(tmp_path / "board")
     failures: list[str] = []
-    with ForkServer(preload=["hostile.probe"]) as fleet:
+    with ForkServer(preload=["hostile.probe"]) as server:
 
         def start(first: int):
             settings = {"root": str(bus_root), "board_path": str(tmp_path / "board"), "delivery": delivery}
-            return fleet.start("hostile.probe:run", first=first, every=EVERY, **settings)
+            return server.start("hostile.probe:run", first=first, every=EVERY, **settings)
 
         child, seen, deadline = start(0), 0, time.monotonic() + WATCHDOG_S
         while child.alive and len(failures) < MOST_FAILURES:
@@ -42,7 +42,7 @@ def test_no_word_of_a_segment_can_kill_or_hang_a_process(bus_root, tmp_path, del
                     break
                 if code != -9:
                     failures.append(
-                        f"{name_of(bus_root, number)} ended with {code}\n{fleet.errors()[-2500:]}"
+                        f"{name_of(bus_root, number)} ended with {code}\n{server.errors()[-2500:]}"
                     )
                 child = start(number + 1)
     board.close()

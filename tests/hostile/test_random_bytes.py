@@ -59,8 +59,8 @@ def test_random_bytes_in_a_live_segment_raise_errors_and_never_kill_or_hang(
     company = [*COMPANY, in_c] if writers == "many" else [COMPANY[1], *COMPANY[2:5], COMPANY[6], in_c]
     if (delivery, writers) == ("reliable", "many"):
         company = [*company, ("repair", {})]
-    with ForkServer(preload=["hostile.tormented"]) as fleet:
-        members = Company(fleet, bus_root, tmp_path / "board", company)
+    with ForkServer(preload=["hostile.tormented"]) as server:
+        members = Company(server, bus_root, tmp_path / "board", company)
         dice = random.Random(f"{SEED} {delivery} {writers}")
         trials = TRIALS // len(KINDS)
         made = torment(members, bus_root, trials, dice, delivery=delivery, writers=writers)

@@ -21,8 +21,8 @@ COMPANY = [
 
 
 class Company:
-    def __init__(self, fleet: ForkServer, root: Path, board_path: Path, company=COMPANY) -> None:
-        self.fleet, self.company = fleet, company
+    def __init__(self, server: ForkServer, root: Path, board_path: Path, company=COMPANY) -> None:
+        self.server, self.company = server, company
         self.board = Board(board_path)
         self.config = {"root": str(root), "board_path": str(board_path)}
         self.failures: list[str] = []
@@ -30,7 +30,7 @@ class Company:
 
     def _start(self, seat: int) -> Process:
         target, settings = self.company[seat]
-        return self.fleet.start(f"hostile.tormented:{target}", seat=seat, **settings, **self.config)
+        return self.server.start(f"hostile.tormented:{target}", seat=seat, **settings, **self.config)
 
     def expect_calls(self, calls: int, when: str) -> None:
         """Until every member has made so many calls more; a failure is noted and the member replaced."""
@@ -56,7 +56,7 @@ class Company:
         self.members[seat] = self._start(seat)
 
     def _last_error(self) -> str:
-        return self.fleet.errors()[-2000:]
+        return self.server.errors()[-2000:]
 
     def close(self) -> None:
         self.board.close()

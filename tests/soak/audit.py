@@ -49,7 +49,7 @@ def order_is_kept(topics: list[Topic]) -> Claim:
 def reliable_readers_lost_nothing(topic: Topic) -> Claim:
     faults = audit.unreceived(topic) + audit.gaps(topic, topic.readings)
     faults += audit.uncounted(topic, topic.readings) + audit.unfinished(topic, topic.readings)
-    rows = sum(len(reading.received) for reading in topic.readings)
+    rows = sum(reading.receptions for reading in topic.readings)
     return judge("Reliable: 0 lost", faults, f"{topic.known:,} committed, {rows:,} receptions without a gap")
 
 

@@ -111,7 +111,7 @@ class Soak:
             self.supervisor.start(role)
             if not role.publishes:
                 self.supervisor.until(
-                    lambda role=role: journal.has(role.journal, Kind.STARTED, 1) or not role.alive,
+                    lambda role=role: journal.count(role.journal, Kind.STARTED, 1) or not role.alive,
                     f"{role.name} starts",
                 )
 

@@ -9,7 +9,7 @@ Journals are numpy arrays, so that hours of them fit into memory: 48 bytes a rec
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,9 +59,12 @@ class Life:
     ended_ns: int = 0
     error: str = ""
 
-    def of(self, kind: Kind, topic: int | None = None) -> Any:
+    def where(self, kind: Kind, topic: int | None = None) -> Any:
         chosen = self.records["kind"] == kind
-        return self.records[chosen if topic is None else chosen & (self.records["topic"] == topic)]
+        return chosen if topic is None else chosen & (self.records["topic"] == topic)
+
+    def of(self, kind: Kind, topic: int | None = None) -> Any:
+        return self.records[self.where(kind, topic)]
 
     def count(self, kind: Kind) -> int:
         return int((self.records["kind"] == kind).sum())
@@ -77,25 +80,29 @@ class Life:
 
 
 class Reading:
-    """One topic as one life read it."""
+    """One topic as one life read it. Receptions are selected when they are asked for, not kept a second time."""
 
     def __init__(self, life: Life, topic: int) -> None:
-        records = life.records[life.records["topic"] == topic]
-        kinds = records["kind"]
         self.life, self.topic = life, topic
-        self.start = records[kinds == Kind.STARTED][0]
-        self.received = records[kinds == Kind.RECEIVED]
-        self.counted = records[kinds == Kind.COUNTED]
-        self.corrupt = records[kinds == Kind.CORRUPT]
-        self.ended = bool((kinds == Kind.ENDED).any())
-        self._rows_counted = numpy.cumsum(kinds == Kind.RECEIVED)[kinds == Kind.COUNTED]
+        self.start = life.of(Kind.STARTED, topic)[0]
+        self.counted = life.of(Kind.COUNTED, topic)
+        self.corrupt = life.of(Kind.CORRUPT, topic)
+        self.ended = bool(life.where(Kind.ENDED, topic).any())
 
     def __str__(self) -> str:
         return str(self.life)
 
+    def column(self, name: str) -> Any:
+        """Of its receptions."""
+        return self.life.records[name][self.life.where(Kind.RECEIVED, self.topic)]
+
     @property
     def seqs(self) -> Any:
-        return self.received["a"].astype(numpy.int64)
+        return self.column("a").astype(numpy.int64)
+
+    @property
+    def receptions(self) -> int:
+        return int(self.life.where(Kind.RECEIVED, self.topic).sum())
 
     @property
     def begin(self) -> int:
@@ -109,8 +116,8 @@ class Reading:
     @property
     def end(self) -> int:
         """Everything before it was received, lost or filtered."""
-        reached = int(self.received["a"][-1]) + 1 if len(self.received) else self.begin
-        return max(reached, int(self.last["a"]))
+        seqs = self.seqs
+        return max(int(seqs[-1]) + 1 if len(seqs) else self.begin, int(self.last["a"]))
 
     @property
     def positions(self) -> Any:
@@ -127,13 +134,13 @@ class Reading:
 
     def row_faults(self) -> Faults:
         """received is what the journal has, at every account."""
-        wrong = self._rows_counted != _less(self.counted["b"], self.start["b"])
+        received = numpy.cumsum(self.life.where(Kind.RECEIVED, self.topic))
+        rows = received[self.life.where(Kind.COUNTED, self.topic)]
+        wrong = rows != _less(self.counted["b"], self.start["b"])
         if len(self.corrupt) or not wrong.any():
             return []
         at = int(numpy.flatnonzero(wrong)[0])
-        return [
-            f"{self} counted {self.counted['b'][at]:,} received, its journal has {self._rows_counted[at]:,}"
-        ]
+        return [f"{self} counted {self.counted['b'][at]:,} received, its journal has {rows[at]:,}"]
 
 
 def _less(values: Any, start: Any) -> Any:
@@ -161,19 +168,26 @@ class Topic:
     def __init__(self, name: str, number: int, tail: int, lives: Iterable[Life]) -> None:
         self.name, self.number, self.tail = name, number, tail
         self.lives = [life for life in lives if (life.records["topic"] == number).any()]
-        sent = [(str(life), life.of(Kind.SENT, number)) for life in self.lives]
-        received = [(str(life), life.of(Kind.RECEIVED, number)) for life in self.lives]
-        highest = max((int(rows["a"].max()) for _, rows in (*sent, *received) if len(rows)), default=-1)
+        highest = max((int(seqs.max()) for _, seqs, _ in self._witnesses() if len(seqs)), default=-1)
         size = max(tail, highest + 1)
         self.identities = numpy.zeros(size, dtype=numpy.uint64)  # by sequence; 0: nothing known was committed
         self.seen = numpy.zeros(size, dtype=bool)  # by a reader
         self.contradictions: Faults = []
-        for who, rows in (*sent, *received):
-            self.add(who, rows["a"].astype(numpy.int64), rows["b"])
-        for _, rows in received:
-            self.seen[rows["a"].astype(numpy.int64)] = True
+        for life, seqs, identities in self._witnesses():
+            self.add(str(life), seqs, identities)
+        for _, seqs, _ in self._witnesses((Kind.RECEIVED,)):
+            self.seen[seqs] = True
         self._upto = numpy.zeros(size + 1, dtype=numpy.int64)
         numpy.cumsum(self.identities != 0, out=self._upto[1:])
+
+    def _witnesses(
+        self, kinds: tuple[Kind, ...] = (Kind.SENT, Kind.RECEIVED)
+    ) -> Iterator[tuple[Life, Any, Any]]:
+        """Life, sequences, identities; all senders before all readers."""
+        for kind in kinds:
+            for life in self.lives:
+                chosen = life.where(kind, self.number)
+                yield life, life.records["a"][chosen].astype(numpy.int64), life.records["b"][chosen]
 
     def add(self, who: str, seqs: Any, identities: Any) -> None:
         """A witness: where nothing is known it is believed, elsewhere it has to agree."""
@@ -317,9 +331,10 @@ def gaps(topic: Topic, readings: Iterable[Reading], wanted: Wanted | None = None
         expected = topic.sequences(reading.begin, topic.tail if reading.ended else reading.end)
         if wanted is not None:
             expected = expected[wanted(reading, topic.identities[expected])]
-        missed, counted = len(numpy.setdiff1d(expected, reading.seqs)), int(reading.last["c"])
-        if not numpy.array_equal(reading.seqs, expected) and not len(reading.corrupt):
-            has = f"{len(reading.seqs):,} of {len(expected):,} messages of {topic.name}"
+        seqs, counted = reading.seqs, int(reading.last["c"])
+        if not numpy.array_equal(seqs, expected) and not len(reading.corrupt):
+            missed = len(numpy.setdiff1d(expected, seqs))
+            has = f"{len(seqs):,} of {len(expected):,} messages of {topic.name}"
             faults.append(f"{reading} has a gap: {has}, {missed} missed, {counted} counted as lost")
         elif counted:
             faults.append(f"{reading} counted a loss of {counted} on {topic.name}")
@@ -381,8 +396,8 @@ def cursor_faults(topic: Topic, readings: list[Reading]) -> Faults:
         if allowed and reading.begin not in allowed:
             faults.append(f"{reading} began at {reading.begin} of {topic.name}, not in {sorted(allowed)}")
         allowed = allowed or {reading.begin}
-        expected = topic.sequences(reading.begin, reading.end)[: len(reading.seqs)]
-        if not numpy.array_equal(reading.seqs, expected):
+        seqs = reading.seqs
+        if not numpy.array_equal(seqs, topic.sequences(reading.begin, reading.end)[: len(seqs)]):
             faults.append(f"{reading} has a gap on {topic.name}")
         records = reading.life.records
         for row in records[numpy.isin(records["kind"], (Kind.COMMITTING, Kind.COMMITTED))]:

@@ -89,7 +89,7 @@ def load(path: Path, most: int = -1) -> Any:
         return parse(file.read(most * RECORD.itemsize if most >= 0 else -1))
 
 
-def has(path: Path, kind: Kind, most: int = -1) -> int:
+def count(path: Path, kind: Kind, most: int = -1) -> int:
     """How many records of a kind a journal has so far."""
     return int((load(path, most)["kind"] == kind).sum())
 

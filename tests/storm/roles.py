@@ -183,7 +183,7 @@ def reader(
     with me.bus.subscriber(me.topic, **settings) as sub:
         reading = Reading(me, sub, account_s)
         taking = getattr(_Reader(me, reading, largest, hold_s), take)
-        awake = 0
+        awake = nap_messages  # a nap comes first
         while True:
             rows = taking()
             if rows:

@@ -42,7 +42,7 @@ def test_a_journal_cut_in_the_middle_of_a_record_keeps_all_before(tmp_path):
         assert journal.parse(whole[:-cut])["kind"].tolist() == kinds[:-1]
     assert journal.load(path, 1)["kind"].tolist() == kinds[:1]
     assert len(journal.load(tmp_path / "none")) == 0
-    assert (journal.has(path, Kind.RECEIVED), journal.has(path, Kind.RECEIVED, 1)) == (1, 0)
+    assert (journal.count(path, Kind.RECEIVED), journal.count(path, Kind.RECEIVED, 1)) == (1, 0)
 
 
 def test_a_tail_gives_each_record_once_while_the_journal_grows(tmp_path):
@@ -77,7 +77,7 @@ def test_a_reading_is_made_of_its_records():
     )
     assert list(life.readings) == [1]
     reading = life.readings[1]
-    assert (reading.seqs.tolist(), reading.received["b"].tolist()) == ([10], [77])
+    assert (reading.seqs.tolist(), reading.column("b").tolist()) == ([10], [77])
     assert reading.corrupt["a"].tolist() == [11]
     assert (reading.begin, reading.end, reading.told.tolist(), reading.ended) == (10, 11, [1], True)
 
