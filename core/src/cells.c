@@ -46,6 +46,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "defects.h"
 #include "fault.h"
 #include "points.h"
 
@@ -74,9 +75,10 @@ static bool exist(const struct slr_cells *c, struct intent i) {
 static bool try_swap(const struct slr_cells *c, struct slr_cells_put *put, struct slr_cells_slot *slot, uint64_t old) {
     struct slr_cells_header *h = c->header;
     uint32_t there = slr_cells_word_cell(c, old), kept = (uint32_t)(slr_peek(&slot->kept) & NUMBER_MASK);
-    bool taken = slr_cells_word_taken(old);
+    bool taken = SLR_DEFECT(writer_gets_held_cell) ? false : slr_cells_word_taken(old);
     struct intent intent = {.own = put->own, .get = taken ? kept : there, .keep = taken ? there : kept};
     if (!exist(c, intent)) return false;
+    if (SLR_DEFECT(put_announced_before_intent)) slr_publish(&h->turn, put->seq);
     slr_poke(&h->intent[put->seq & 1], pack(intent));
     SLR_POINT("cells.put.intent_stored");
     /* Release: no turn without its intent. Also how the reader finds the newest element (slr_cells_newest). */
@@ -155,8 +157,9 @@ int slr_cells_recover(const struct slr_cells *c, struct slr_cells_put *out) {
     struct account a;
     int code = audit(c, &a);
     if (code) return code;
-    if (a.done) slr_poke(&c->slot[slr_cells_index(c, a.turn)].kept, a.intent.keep);
-    *out = (struct slr_cells_put){.seq = a.turn + a.done, .own = a.done ? a.intent.get : a.intent.own};
+    if (a.done && !SLR_DEFECT(dead_put_not_finished)) slr_poke(&c->slot[slr_cells_index(c, a.turn)].kept, a.intent.keep);
+    bool gets = a.done && !SLR_DEFECT(dead_put_gets_nothing);
+    *out = (struct slr_cells_put){.seq = a.turn + a.done, .own = gets ? a.intent.get : a.intent.own};
     SLR_POINT("cells.recovered");
     return SLIPRING_OK;
 }
@@ -188,11 +191,12 @@ int slr_cells_take(const struct slr_cells *c, uint32_t index, slipring_element *
     SLR_POINT("cells.take.before");
     /* Acquire: what the writer filled in (try_swap). Release: all reading of the cell we give up is done before the writer
      * sees it given (slr_cells_commit). */
-    uint64_t old = slr_add(word, SLR_CELLS_TAKEN);
+    uint64_t old = SLR_DEFECT(reader_does_not_take) ? slr_observe(word) : slr_add(word, SLR_CELLS_TAKEN);
     SLR_POINT("cells.take.taken");
     uint64_t lap = slr_cells_word_lap(c, old);
     *out = (slipring_element){.seq = slr_cells_seq(c, lap, index), .cell = slr_cells_word_cell(c, old)};
-    if (slr_cells_word_taken(old) || out->cell >= c->cell_count || lap == 0 || lap > c->last_lap)
+    if (slr_cells_word_taken(old) || (out->cell >= c->cell_count && !SLR_DEFECT(cell_of_any_number)) || lap == 0 ||
+        lap > c->last_lap)
         return slr_cells_corrupt("a slot names a cell that does not exist, or was taken by somebody else");
     return SLIPRING_OK;
 }

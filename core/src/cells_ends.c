@@ -18,6 +18,7 @@
 #include "cells.h"
 #include "clock.h"
 #include "crowd.h"
+#include "defects.h"
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
@@ -64,6 +65,7 @@ static int open_end(const char *bus, const char *name, uint64_t lock, const char
     int code = slr_cells_open(bus, name, true, out);
     if (code) return code;
     code = lock_end(*out, lock, name, what);
+    if (SLR_DEFECT(second_end_of_cells_let_in) && code == SLIPRING_BUSY) code = SLIPRING_OK;
     if (!code) return SLIPRING_OK;
     slr_cells_close(*out);
     *out = NULL;
@@ -109,7 +111,7 @@ int slipring_cells_writer_commit(slipring_cells_writer *w, uint64_t *seq) {
     if (seq) *seq = w->put.seq;
     SLR_POINT("cells.put.filled");
     if (code) return code;
-    slr_will_make(&w->c->header->orphan);
+    slr_will_make(SLR_DEFECT(cells_writer_makes_no_will) ? &w->c->header->writer_pid : &w->c->header->orphan);
     code = slr_cells_commit(w->c, &w->put);
     /* Partner: wait_slice. */
     if (!code && slr_agree_load(&w->c->header->wake) & (SLR_WAKE_SLEEPING | SLR_WAKE_WAKING)) slr_wake_all(&w->c->header->wake);
@@ -230,7 +232,7 @@ int slipring_cells_reader_take(slipring_cells_reader *r, const slipring_element 
         ++*count;
         if (e->seq > newest) visits = c->depth; /* the writer went round */
     }
-    qsort(r->elements, *count, sizeof *r->elements, by_seq);
+    if (!SLR_DEFECT(snapshot_not_sorted)) qsort(r->elements, *count, sizeof *r->elements, by_seq);
     if (*count && r->elements[*count - 1].seq > newest) newest = r->elements[*count - 1].seq;
     account(r, newest + 1, *count, 0);
     return SLIPRING_OK;
@@ -254,6 +256,7 @@ void slipring_cells_reader_counts(const slipring_cells_reader *r, slipring_cells
     out->received = r->received - r->received_before;
     out->skipped = r->skipped - r->skipped_before;
     out->lost = r->position - r->position_before - out->received - out->skipped;
+    if (SLR_DEFECT(overwritten_elements_not_counted)) out->lost = 0;
 }
 
 /* Waiting ----------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "boot.h"
 #include "cells.h"
 #include "clock.h"
+#include "defects.h"
 #include "fault.h"
 #include "files.h"
 #include "points.h"
@@ -114,7 +115,7 @@ static int create(const char *bus, const char *name, const slipring_cells_settin
     if (code) return code;
     code = slr_name_check_free(directory, name, SUFFIX);
     if (!code) code = create_locked(directory, name, s);
-    slr_turn_end(directory);
+    if (!code || !SLR_DEFECT(turn_kept_after_failure)) slr_turn_end(directory);
     return code;
 }
 
@@ -144,6 +145,7 @@ static int check_match(const struct slr_cells *c, const slipring_cells_settings 
     }
     bool same_format = s->format_size == c->format_size &&
                        (s->format_size == 0 || memcmp(s->format, c->header->format, s->format_size) == 0);
+    if (SLR_DEFECT(other_dtype_accepted)) return SLIPRING_OK;
     if (s->item_size == 0 || (s->item_size == c->item_size && same_format)) return SLIPRING_OK;
     quote(found, c->header->format, c->format_size);
     quote(asked, s->format, s->format_size);
@@ -177,9 +179,11 @@ static int check_header(const char *name, const struct slr_cells_header *h, uint
     struct slr_cells_header right = {.depth = h->depth, .item_size = h->item_size};
     if (!place(&right) || h->page_size != right.page_size || h->cell_count != right.cell_count ||
         h->cell_stride != right.cell_stride || h->slots_offset != right.slots_offset ||
-        h->cells_offset != right.cells_offset || h->file_size != right.file_size || h->format_size > SLIPRING_MAX_FORMAT)
+        h->cells_offset != right.cells_offset || h->file_size != right.file_size ||
+        (h->format_size > SLIPRING_MAX_FORMAT && !SLR_DEFECT(format_of_any_length)))
         return slr_file_corrupt(name, SUFFIX, "its header contradicts itself");
-    if (file_size != right.file_size) return slr_file_corrupt(name, SUFFIX, "it was truncated or extended");
+    if (file_size != right.file_size && !SLR_DEFECT(cells_of_any_length))
+        return slr_file_corrupt(name, SUFFIX, "it was truncated or extended");
     return slr_file_check_boot(name, SUFFIX, h->boot_id);
 }
 

@@ -23,13 +23,16 @@
  */
 #include "claim.h"
 
+#include "defects.h"
 #include "fault.h"
 
 #define MANY_ATTEMPTS 1000000 /* retries are for contention; this many mean damaged contents */
 #define MANY_RECLAIMS 20000   /* the same, and each looks at all readers: hostile hands must not keep us for long */
 
 /* A reclaim that does not lose to others passes one slot at least. */
-static uint64_t most_reclaims(const struct slr_segment *s) { return s->slot_count + MANY_RECLAIMS; }
+static uint64_t most_reclaims(const struct slr_segment *s) {
+    return s->slot_count + (SLR_DEFECT(reclaims_without_limit) ? UINT64_C(1000000000) : MANY_RECLAIMS);
+}
 
 static bool sane_want(const struct slr_segment *s, uint64_t size, uint64_t count) {
     return size >= 8 && size % 8 == 0 && count < s->slot_count && size <= s->capacity / count;
@@ -42,8 +45,9 @@ static bool help_one(const struct slr_segment *s, uint64_t i, uint64_t seq, uint
     uint64_t end = slr_observe(&slot->end), word = slr_observe(&slot->word);
     if (slr_observe(&s->ring->tail) != i) return false;
     SLR_POINT("help.before_end");
-    if (end != right) slr_swap_if(&slot->end, end, right);
+    if (end != right) slr_swap_if(&slot->end, end, SLR_DEFECT(helper_stores_other_end) ? right - 8 : right);
     SLR_POINT("help.before_word");
+    if (SLR_DEFECT(helper_leaves_run_unmarked)) return true;
     if (slr_word_lap(word) != slr_lap(s, seq)) slr_swap_if(&slot->word, word, slr_word(SLR_CLAIMED, owner, slr_lap(s, seq)));
     return true;
 }
@@ -51,16 +55,18 @@ static bool help_one(const struct slr_segment *s, uint64_t i, uint64_t seq, uint
 /* Slot i carries lap(i), tail is (or was) still i. */
 static int help(const struct slr_segment *s, uint64_t i, uint64_t word) {
     uint32_t owner = slr_word_writer(word);
-    if (owner >= s->writer_count) return slr_fault_damaged("a claim names a writer that cannot be");
+    if (owner >= s->writer_count && !SLR_DEFECT(claim_of_any_writer))
+        return slr_fault_damaged("a claim names a writer that cannot be");
     uint64_t start = slr_start_of(s, i);
     /* Acquire, partner of the owner's release: a want of a later claim comes with a later tail. */
     uint64_t want = slr_observe(&s->writer[owner].want), size = want & SLR_WANT_SIZE, count = (want >> 48) + 1;
+    if (SLR_DEFECT(helper_finishes_first_of_run)) count = 1;
     if (slr_observe(&s->ring->tail) != i) return SLIPRING_OK; /* finished meanwhile */
     if (!sane_want(s, size, count)) return slr_fault_damaged("a claim has an impossible size");
     for (uint64_t k = 0; k < count; k++)
         if (!help_one(s, i, i + k, owner, start + (k + 1) * size)) return SLIPRING_OK;
     SLR_POINT("help.before_tail");
-    slr_swap_if(&s->ring->tail, i, i + count);
+    slr_swap_if(&s->ring->tail, i, i + (SLR_DEFECT(helper_counts_first_of_run) ? 1 : count));
     return SLIPRING_OK;
 }
 
@@ -74,11 +80,11 @@ void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint3
     *c = (struct slr_claimer){.s = s, .entry = entry};
     uint64_t tail = slr_observe(&s->ring->tail);
     uint64_t word = slr_observe(&slr_slot_of(s, tail)->word);
-    slr_claimer_help(s);
+    if (!SLR_DEFECT(uncounted_claim_left)) slr_claimer_help(s);
     /* The one writer before us died between a word and its tail; the slot's end was stored before its word. */
     if (s->writers == SLR_ONE && slr_word_lap(word) == slr_lap(s, tail)) slr_publish(&s->ring->tail, tail + 1);
     SLR_POINT("attach.before_abandon");
-    slr_abandon_claims(s, entry);
+    if (!SLR_DEFECT(restart_leaves_claims_open)) slr_abandon_claims(s, entry);
     c->tail = slr_observe(&s->ring->tail);
     c->end = slr_start_of(s, c->tail);
     c->freed = slr_observe(&s->ring->freed);
@@ -89,7 +95,8 @@ void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint3
  * where it begins belong together. Kept: freed only grows, what was free stays so for us until we use it. */
 static bool refresh_freed(struct slr_claimer *c, uint64_t i) {
     const struct slr_segment *s = c->s;
-    uint64_t freed = slr_observe(&s->ring->freed), start = slr_start_of(s, freed);
+    uint64_t freed = slr_observe(SLR_DEFECT(writers_trust_oldest) ? &s->ring->oldest : &s->ring->freed);
+    uint64_t start = slr_start_of(s, freed);
     if (slr_observe(&s->ring->tail) != i) return false;
     c->freed = freed;
     c->freed_start = start;
@@ -158,5 +165,6 @@ int slr_claim(struct slr_claimer *c, uint64_t size, bool visible, struct slr_cla
 }
 
 void slr_abort(struct slr_claimer *c, uint64_t seq) {
-    slr_publish(&slr_slot_of(c->s, seq)->word, slr_word(SLR_GONE, c->entry, slr_lap(c->s, seq)));
+    enum slr_state state = SLR_DEFECT(aborted_loan_sent) ? SLR_READY : SLR_GONE;
+    slr_publish(&slr_slot_of(c->s, seq)->word, slr_word(state, c->entry, slr_lap(c->s, seq)));
 }

@@ -3,6 +3,7 @@
 #define SLR_CLAIM_H
 
 #include "apart.h"
+#include "defects.h"
 #include "points.h"
 #include "ring.h"
 
@@ -59,16 +60,21 @@ static SLR_WITHIN bool slr_reserve(struct slr_claimer *c, uint64_t i, uint64_t w
                                uint64_t count) {
     const struct slr_segment *s = c->s;
     /* Release: helpers who see this want also see the tail of our claim before it. */
-    slr_publish(&s->writer[c->entry].want, slr_want(size, count));
+    if (!SLR_DEFECT(size_announced_after_claim)) slr_publish(&s->writer[c->entry].want, slr_want(size, count));
     SLR_POINT("claim.announced");
-    if (!slr_swap_if(&slr_slot_of(s, i)->word, word, slr_word(SLR_CLAIMED, c->entry, slr_lap(s, i)))) return false;
+    const uint32_t owner = SLR_DEFECT(claim_without_owner) ? 0 : c->entry;
+    if (!slr_swap_if(&slr_slot_of(s, i)->word, word, slr_word(SLR_CLAIMED, owner, slr_lap(s, i)))) return false;
+    if (SLR_DEFECT(size_announced_after_claim)) slr_publish(&s->writer[c->entry].want, slr_want(size, count));
     SLR_POINT("claim.reserved");
     slr_fence_before_overwrite(); /* the slots' fields, too, may be being read for their last lap */
     uint64_t end = start + size;
-    slr_poke(&slr_slot_of(s, i)->end, end); /* the same value any helper stores, here and below */
+    if (SLR_DEFECT(tail_moves_before_end)) slr_swap_if(&s->ring->tail, i, i + count);
+    /* The same value any helper stores, here and below. */
+    if (!SLR_DEFECT(end_stored_after_tail)) slr_poke(&slr_slot_of(s, i)->end, end);
     if (count > 1) slr_reserve_rest(s, c->entry, i + 1, count - 1, end, size);
     SLR_POINT("claim.before_tail");
     slr_swap_if(&s->ring->tail, i, i + count);
+    if (SLR_DEFECT(end_stored_after_tail)) slr_poke(&slr_slot_of(s, i)->end, end);
     SLR_POINT("claim.done");
     return true;
 }
@@ -98,10 +104,12 @@ static SLR_WITHIN bool slr_claim_quickly(struct slr_claimer *c, uint64_t size, u
 /* Makes the filled message readable: in its slot, by its word. s: the claimer's, or a copy of it. */
 static inline void slr_commit_slot(struct slr_claimer *c, const struct slr_segment *s, struct slr_slot *slot, uint64_t ready,
                                    uint64_t seq, uint64_t end, uint64_t lengths, int64_t time_ns) {
+    if (SLR_DEFECT(ready_before_lengths)) slr_publish(&slot->word, ready);
     slr_poke(&slot->lengths, lengths);
     slr_poke(&slot->time_ns, time_ns);
     bool unseen = s->writers == SLR_ONE && seq == c->tail;
     if (unseen) slr_poke(&slot->end, end);
+    if (unseen && SLR_DEFECT(tail_moves_before_ready)) slr_publish(&s->ring->tail, seq + 1);
     SLR_POINT("commit.before_word");
     /* Release, partner of the reader's acquire: the message is complete before it is READY. */
     slr_publish(&slot->word, ready);

@@ -9,6 +9,7 @@
 
 #include "boot.h"
 #include "clock.h"
+#include "defects.h"
 #include "fault.h"
 #include "files.h"
 #include "frames_layout.h"
@@ -82,7 +83,7 @@ static int name_both(int ring_fd, int readers_fd, int directory, const char *top
     if (code) return code;
     SLR_POINT("create.before_ring");
     code = slr_file_link(ring_fd, directory, topic, "ring");
-    if (code) slr_file_forget(directory, topic, "readers");
+    if (code && !SLR_DEFECT(half_topic_left_when_naming_fails)) slr_file_forget(directory, topic, "readers");
     SLR_POINT("create.done");
     return code;
 }
@@ -95,8 +96,9 @@ static int create_locked(int directory, const char *topic, const slipring_settin
     if (!code) code = slr_file_make(directory, g.ring_size, mode, "capacity", &ring_fd);
     if (!code) code = slr_file_make(directory, g.readers_size, readers_mode(mode), "max_readers", &readers_fd);
     SLR_POINT("create.files_made");
+    if (!code && SLR_DEFECT(topic_named_before_filled)) code = name_both(ring_fd, readers_fd, directory, topic);
     if (!code) code = fill_files(ring_fd, readers_fd, s, &g);
-    if (!code) code = name_both(ring_fd, readers_fd, directory, topic);
+    if (!code && !SLR_DEFECT(topic_named_before_filled)) code = name_both(ring_fd, readers_fd, directory, topic);
     if (ring_fd >= 0) close(ring_fd);
     if (readers_fd >= 0) close(readers_fd);
     return code;
@@ -172,6 +174,7 @@ int slipring_topic_create(const char *bus, const char *topic, const slipring_set
 
 /* *gone: it has no name any more, even if something of it could not be removed. The next remover finds what is left. */
 static int unlink_topic(int directory, const char *topic, bool *gone) {
+    if (SLR_DEFECT(readers_removed_before_ring)) slr_file_forget(directory, topic, "readers");
     int ring = slr_file_unlink(directory, topic, "ring");
     *gone = ring == SLIPRING_OK;
     if (ring && ring != SLIPRING_NOT_FOUND) return ring;
@@ -216,7 +219,8 @@ static int find_files(int directory, const char *topic, struct found *f) {
     f->ring = ring, f->readers = readers;
     /* Damaged ones, if both are there, are for who opens them. */
     if (ring && !readers) code = slr_file_is_ours(directory, topic, "ring", SLR_RING_MAGIC, &f->ring);
-    if (readers && !ring) code = slr_file_is_ours(directory, topic, "readers", SLR_READERS_MAGIC, &f->readers);
+    if (readers && !ring && !SLR_DEFECT(foreign_file_cleared))
+        code = slr_file_is_ours(directory, topic, "readers", SLR_READERS_MAGIC, &f->readers);
     if (!code) code = slr_file_is_ours(directory, topic, "frames", SLR_POOL_MAGIC, &f->frames);
     if (!code) code = slr_file_is_ours(directory, topic, "frames-new", SLR_POOL_MAGIC, &f->unplaced);
     return code;

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "copy.h"
+#include "defects.h"
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
@@ -105,13 +106,14 @@ void slr_cursor_begin(slipring_subscriber *sub, const char *name, int64_t expire
     slr_copy_in(c->name, padded, sizeof padded); /* lookers may be reading it */
     slr_poke(&c->created_ns, slr_clock_realtime_ns());
     slr_poke(&c->expires_ns, expires_ns);
-    slr_poke(&c->position, position);
+    if (!SLR_DEFECT(cursor_made_before_its_position)) slr_poke(&c->position, position);
     slr_cursor_touch(sub);
     SLR_POINT("cursor.before_state");
     uint32_t high = slr_peek(&s->readers->high_cursor);
     while (high < (uint32_t)sub->cursor + 1 && !slr_swap_if32(&s->readers->high_cursor, high, (uint32_t)sub->cursor + 1))
         high = slr_peek(&s->readers->high_cursor);
     slr_agree_store(&c->state, slr_kind_next(slr_observe(&c->state), SLR_KIND_CURSOR));
+    if (SLR_DEFECT(cursor_made_before_its_position)) slr_poke(&c->position, position);
     SLR_POINT("cursor.made");
     slr_unlock(s->readers_fd, TABLE_BYTE);
 }

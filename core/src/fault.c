@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "defects.h"
+
 static _Thread_local slipring_error last;
 
 const slipring_error *slipring_last_error(void) { return &last; }
@@ -49,7 +51,7 @@ int slr_fault_errno(const char *format, ...) {
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     begin(code, "", error);
-    snprintf(last.message, sizeof last.message, "%s: %s", what, strerror(error));
+    snprintf(last.message, sizeof last.message, "%s: %s", what, SLR_DEFECT(cause_not_reported) ? "" : strerror(error));
     return code;
 }
 

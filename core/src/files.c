@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "boot.h"
+#include "defects.h"
 #include "fault.h"
 #include "interrupted.h"
 #include "layout.h"
@@ -97,9 +98,11 @@ int slr_file_make(int directory, uint64_t size, uint32_t mode, const char *size_
     int fd, failed, changed;
     SLR_AGAIN(fd, openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd < 0) return slr_fault_errno("cannot create a file in the bus directory");
-    while ((failed = posix_fallocate(fd, 0, (off_t)size)) == EINTR) continue;
+    while ((failed = SLR_DEFECT(space_not_reserved) ? ftruncate(fd, (off_t)size)
+                                                    : posix_fallocate(fd, 0, (off_t)size)) == EINTR)
+        continue;
     if (!failed) {
-        SLR_AGAIN(changed, fchmod(fd, mode));
+        SLR_AGAIN(changed, fchmod(fd, mode | (SLR_DEFECT(files_open_to_everybody) ? 0666u : 0u)));
         if (changed) failed = errno;
     }
     if (failed) {
@@ -163,8 +166,8 @@ void slr_file_forget(int directory, const char *name, const char *suffix) {
 int slr_file_open(int directory, const char *name, const char *suffix, int flags) {
     char file[FILE_NAME_SIZE];
     file_name(file, name, suffix);
-    int fd;
-    SLR_AGAIN(fd, openat(directory, file, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+    int fd, close_on_exec = SLR_DEFECT(exec_keeps_descriptors) ? 0 : O_CLOEXEC;
+    SLR_AGAIN(fd, openat(directory, file, flags | close_on_exec | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
     return fd;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "copy.h"
+#include "defects.h"
 #include "fault.h"
 #include "look.h"
 
@@ -38,7 +39,9 @@ static void free_texts(struct texts *texts) {
 
 static bool holds(const struct texts *texts, const char *data, size_t size) {
     for (size_t i = 0; i < texts->count; i++)
-        if (texts->list[i].size == size && memcmp(texts->list[i].data, data, size) == 0) return true;
+        if (SLR_DEFECT(filters_compare_prefixes) && texts->list[i].size < size) {
+            if (memcmp(texts->list[i].data, data, texts->list[i].size) == 0) return true;
+        } else if (texts->list[i].size == size && memcmp(texts->list[i].data, data, size) == 0) return true;
     return false;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "atomics.h"
+#include "defects.h"
 #include "will.h"
 
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -20,6 +21,7 @@ static void after_fork_in_parent(void) { pthread_mutex_unlock(&list_mutex); }
 static void close_files(struct slr_watched *w) {
     for (int i = 0; i < 2; i++) {
         if (!w->fd[i] || *w->fd[i] < 0) continue;
+        if (SLR_DEFECT(descriptors_left_without_reader_table) && w->fd[1] && *w->fd[1] < 0) continue;
         close(*w->fd[i]);
         *w->fd[i] = -1;
     }
@@ -28,7 +30,7 @@ static void close_files(struct slr_watched *w) {
 static void after_fork_in_child(void) {
     slr_will_forget();
     slr_poke(&generation, slr_peek(&generation) + 1);
-    for (struct slr_watched *w = all; w; w = w->next) close_files(w);
+    for (struct slr_watched *w = SLR_DEFECT(forked_child_keeps_locks) ? NULL : all; w; w = w->next) close_files(w);
     pthread_mutex_unlock(&list_mutex);
 }
 

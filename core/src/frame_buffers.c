@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "defects.h"
 #include "fault.h"
 #include "frame_writer.h"
 #include "points.h"
@@ -56,8 +57,8 @@ static struct readers look_at_readers(const slipring_frame_writer *w, bool check
          * the reader's release: it has done with a frame before we write over it. */
         uint64_t position = slr_observe(&r->position), pool = slr_observe(&r->pool), held = slr_observe(&r->held);
         bool holds = pool == w->pool->generation && held;
-        if (check_lives && holds && slr_sweep_reader(s, e, state)) continue;
-        if (holds) found.held |= held;
+        if (check_lives && holds && !SLR_DEFECT(dead_reader_bits_kept) && slr_sweep_reader(s, e, state)) continue;
+        if (holds && !SLR_DEFECT(held_frames_overwritten)) found.held |= held;
         if (position < found.passed) found.passed = position;
     }
     if (found.passed == UINT64_MAX) found.passed = 0;
@@ -92,7 +93,8 @@ static int choose(const slipring_frame_writer *w, uint32_t stream, uint64_t excl
 static bool claim(slipring_frame_writer *w, int buffer) {
     _Atomic uint64_t *word = &w->pool->buffer[buffer].word;
     uint64_t before = slr_peek(word);
-    slr_poke(word, slr_buffer_word(SLR_BUFFER_WRITING, slr_buffer_number(before)));
+    uint64_t writing = slr_buffer_word(SLR_BUFFER_WRITING, slr_buffer_number(before));
+    slr_poke(word, SLR_DEFECT(buffer_not_marked_writing) ? before : writing);
     SLR_POINT("frame.marked");
     slr_fence_full(); /* partner: the fence in hold (frame_reader.c) */
     if (!(look_at_readers(w, false).held >> buffer & 1)) return true;
@@ -168,7 +170,8 @@ static size_t compose(slipring_frame_writer *w, const struct slr_frame *frame, c
 }
 
 static void give_back(slipring_frame_writer *w, uint32_t buffer, uint64_t number) {
-    slr_poke(&w->pool->buffer[buffer].word, slr_buffer_word(SLR_BUFFER_FREE, number));
+    enum slr_buffer_state state = SLR_DEFECT(aborted_frame_stays_sent) ? SLR_BUFFER_SENT : SLR_BUFFER_FREE;
+    slr_poke(&w->pool->buffer[buffer].word, slr_buffer_word(state, number));
     w->open &= ~(UINT64_C(1) << buffer);
 }
 
@@ -195,10 +198,12 @@ int slipring_frame_writer_send(slipring_frame_writer *w, uint32_t buffer, const 
                               .run = w->run};
     size_t size = compose(w, &frame, note->meta);
     /* Before the announcement, whose release and acquire bring it, and the frame itself, to its readers. */
-    slr_publish(&w->pool->buffer[buffer].word, slr_buffer_word(SLR_BUFFER_SENT, number));
+    const uint64_t sent = slr_buffer_word(SLR_BUFFER_SENT, number);
+    if (!SLR_DEFECT(frame_announced_before_finished)) slr_publish(&w->pool->buffer[buffer].word, sent);
     w->number = number;
     SLR_POINT("frame.finished");
     code = slipring_publisher_send(w->pub, w->body, size, name, strlen(name), SLIPRING_NOW, seq);
+    if (SLR_DEFECT(frame_announced_before_finished)) slr_publish(&w->pool->buffer[buffer].word, sent);
     SLR_POINT("frame.announced");
     if (code) {
         give_back(w, buffer, number);

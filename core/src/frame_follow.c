@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "defects.h"
 #include "fault.h"
 #include "frame_reader.h"
 #include "points.h"
@@ -40,14 +41,14 @@ static int check_insisted(const slipring_frame_reader *r, const slipring_stream 
 
 static int check_streams(const slipring_frame_reader *r, const struct slr_pool *pool) {
     char names[200] = "";
-    if (r->stream[0] && slr_pool_find(pool, r->stream) < 0) {
+    if (r->stream[0] && slr_pool_find(pool, r->stream) < 0 && !SLR_DEFECT(unknown_stream_waited_for)) {
         for (uint32_t i = 0, used = 0; i < pool->stream_count && used < sizeof names; i++)
             used += (uint32_t)snprintf(names + used, sizeof names - used, i ? ", '%s'" : "'%s'", pool->stream[i].name);
         return slr_fault(SLIPRING_NOT_FOUND, "stream", "'%s' has no stream '%s': there are %s", r->topic, r->stream, names);
     }
     for (uint32_t i = 0; i < pool->stream_count; i++)
         for (size_t k = 0; reads(r, &pool->stream[i]) && k < r->insist_count; k++) {
-            int code = check_insisted(r, &pool->stream[i], &r->insist[k]);
+            int code = SLR_DEFECT(insisted_shape_ignored) ? SLIPRING_OK : check_insisted(r, &pool->stream[i], &r->insist[k]);
             if (code) return code;
         }
     return SLIPRING_OK;

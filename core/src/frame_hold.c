@@ -8,6 +8,7 @@
  */
 #include <inttypes.h>
 
+#include "defects.h"
 #include "fault.h"
 #include "frame_reader.h"
 #include "points.h"
@@ -18,15 +19,16 @@
 static void account(slipring_frame_reader *r, const struct slr_frame *f) {
     uint64_t *expected = &r->expected[f->stream], missed = f->id > *expected ? f->id - *expected : 0;
     if (*expected != SLR_ANY_ID && r->conflate) r->filtered += missed;
-    if (*expected != SLR_ANY_ID && !r->conflate) r->lost += missed;
+    if (*expected != SLR_ANY_ID && !r->conflate && !SLR_DEFECT(frame_gaps_not_counted)) r->lost += missed;
     *expected = f->id + 1;
 }
 
 static bool fits(const struct slr_pool *pool, const struct slr_announcement *a) {
     const struct slr_frame *f = &a->frame;
     return a->count == pool->stream_count && f->stream < pool->stream_count && f->buffer >= pool->first_buffer[f->stream] &&
-           f->buffer - pool->first_buffer[f->stream] < pool->stream[f->stream].buffers && f->number &&
-           !(pool->held >> f->buffer & 1);
+           (f->buffer - pool->first_buffer[f->stream] < pool->stream[f->stream].buffers ||
+            SLR_DEFECT(announcement_of_any_buffer)) &&
+           f->number && !(pool->held >> f->buffer & 1);
 }
 
 static bool hold(slipring_frame_reader *r, const struct slr_frame *f) {
@@ -39,7 +41,7 @@ static bool hold(slipring_frame_reader *r, const struct slr_frame *f) {
     slr_poke(&r->sub->self->held, pool->held | bit);
     SLR_POINT("frame_reader.bit_set");
     slr_fence_full(); /* partner: the fence in claim (frame_buffers.c) */
-    if (slr_observe(word) != sent) {
+    if (!SLR_DEFECT(no_recheck_after_bit) && slr_observe(word) != sent) {
         slr_publish(&r->sub->self->held, pool->held);
         SLR_POINT("frame_reader.bit_withdrawn");
         return false;
@@ -85,7 +87,7 @@ int slipring_frame_reader_take(slipring_frame_reader *r, slipring_frame *out) {
     for (int passed = 0; passed < AT_ONCE; passed++) {
         int code = slr_announcement_next(r->sub, &r->news);
         if (code == SLIPRING_EMPTY) {
-            code = slr_frame_follow(r);
+            if (!SLR_DEFECT(shape_change_wakes_nobody)) code = slr_frame_follow(r);
             return code ? code : SLIPRING_EMPTY;
         }
         if (!code) {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "defects.h"
 #include "fault.h"
 #include "points.h"
 #include "publisher.h"
@@ -70,7 +71,7 @@ static int replace_pool(slipring_frame_writer *w, const char *bus, const char *t
     carry_over(w, old, plan);
     slr_will_make(&w->s->readers->orphan);
     if (old) {
-        slr_publish(&old->header->replaced, 1);
+        if (!SLR_DEFECT(replaced_pool_not_marked)) slr_publish(&old->header->replaced, 1);
         SLR_POINT("pool.marked_replaced");
         slr_pool_close(old);
     }
@@ -90,7 +91,7 @@ static void recover_buffers(slipring_frame_writer *w) {
     for (uint32_t b = 0; b < w->pool->buffer_count; b++) {
         uint64_t word = slr_peek(&w->pool->buffer[b].word);
         if (slr_buffer_number(word) > w->number) w->number = slr_buffer_number(word);
-        if (slr_buffer_state_of(word) == SLR_BUFFER_SENT) continue;
+        if (slr_buffer_state_of(word) == SLR_BUFFER_SENT || SLR_DEFECT(dead_writer_marks_kept)) continue;
         slr_poke(&w->pool->buffer[b].word, slr_buffer_word(SLR_BUFFER_FREE, slr_buffer_number(word)));
         SLR_POINT("pool.recovered");
     }

@@ -7,6 +7,8 @@
  */
 #include "gap.h"
 
+#include "defects.h"
+
 #define ATTEMPTS 1000 /* each fails only if a stride was reclaimed meanwhile */
 
 bool slr_gap_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned) {
@@ -39,7 +41,7 @@ bool slr_gap_from(const struct slr_segment *s, uint64_t from, uint64_t abandoned
             between = out->abandoned - abandoned;
         else if (!slr_gap_abandoned(s, from, out->oldest, out->abandoned, &between))
             continue;
-        out->messages = skipped - between;
+        out->messages = SLR_DEFECT(abandoned_count_as_lost) ? skipped : skipped - between;
         return between <= skipped;
     }
     return false;

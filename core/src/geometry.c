@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "defects.h"
 #include "fault.h"
 #include "layout.h"
 
@@ -91,7 +92,8 @@ int slr_geometry_match(const slipring_settings *s, const struct slr_geometry *fo
         return differs_word(topic, "writers", writers ? "one" : "many", s->writers ? "one" : "many");
     if (s->capacity > SLR_MAX_CAPACITY) return out_of_range("capacity", s->capacity, SLR_MAX_CAPACITY);
     if (s->slots > SLR_MAX_SLOTS) return out_of_range("slots", s->slots, SLR_MAX_SLOTS);
-    if (s->capacity && power_of_two(s->capacity, SLR_MIN_CAPACITY) != found->capacity)
+    if (s->capacity && power_of_two(s->capacity, SLR_MIN_CAPACITY) != found->capacity &&
+        !SLR_DEFECT(other_capacity_accepted))
         return differs(topic, "capacity", found->capacity, s->capacity);
     if (s->slots && power_of_two(s->slots, SLR_MIN_SLOTS) != found->slot_count)
         return differs(topic, "slots", found->slot_count, s->slots);

@@ -6,6 +6,7 @@
  * A reliable reader holds everything from its position on. One that reads for somebody else, who may be slower, keeps what
  * that one has not passed yet.
  */
+#include "defects.h"
 #include "fault.h"
 #include "points.h"
 #include "subscriber.h"
@@ -13,7 +14,7 @@
 
 uint64_t slr_hold_lowest(const slipring_subscriber *sub) {
     uint64_t lowest = sub->safe && sub->cursor < 0 ? sub->position : SLR_NO_HOLD;
-    if (sub->keeps && sub->kept < lowest) lowest = sub->kept;
+    if (sub->keeps && sub->kept < lowest && !SLR_DEFECT(kept_messages_reclaimed)) lowest = sub->kept;
     for (int i = 0; i < sub->held_count; i++)
         if (sub->held[i] < lowest) lowest = sub->held[i];
     return lowest;
@@ -42,7 +43,7 @@ int slipring_subscriber_hold(slipring_subscriber *sub, slipring_message *out) {
         if (!code) code = slipring_subscriber_peek(sub, out);
         if (code) return code;
         sub->held[sub->held_count++] = out->seq;
-        slr_hold_publish(sub);
+        if (!SLR_DEFECT(hold_not_published)) slr_hold_publish(sub);
         SLR_POINT("hold.published");
         slr_fence_full(); /* partner: the fence in advance_freed (reclaim.c) */
         code = slipring_subscriber_accept(sub);

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 
+#include "defects.h"
+
 #define SLR_AGAIN(result, call) \
     do { \
         (result) = (call); \
-    } while ((result) < 0 && errno == EINTR)
+    } while ((result) < 0 && errno == EINTR && !SLR_DEFECT(interrupted_call_fails))
 
 #endif

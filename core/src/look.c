@@ -5,6 +5,7 @@
  */
 #include "look.h"
 
+#include "defects.h"
 #include "peers.h"
 
 #define CLAIM_SPINS 32 /* a live writer's claim is over by then, mostly */
@@ -16,7 +17,7 @@ enum slr_look slr_judge_claim(const struct slr_segment *s, uint64_t seq, uint64_
     }
     /* Not yet counted in tail: nothing can stand behind it, so there is no need to pass it. */
     if (!slr_counted(s, seq)) return SLR_NOTHING;
-    if (!slr_writer_dead(s, slr_word_writer(word))) return SLR_OPEN_CLAIM;
+    if (!SLR_DEFECT(live_claim_passed_over) && !slr_writer_dead(s, slr_word_writer(word))) return SLR_OPEN_CLAIM;
     /* Dead now; had it committed before, the word would say so. */
     uint64_t again;
     enum slr_look look = slr_look_at_word(s, seq, &again);

@@ -5,6 +5,7 @@
 #ifndef SLR_LOOK_H
 #define SLR_LOOK_H
 
+#include "defects.h"
 #include "fault.h"
 #include "subscriber.h"
 
@@ -17,7 +18,7 @@ static inline enum slr_look slr_look_at_word(const struct slr_segment *s, uint64
     /* Acquire, partner of the release in slr_commit: a message that is READY is complete. */
     *word = slr_observe(&slr_slot_of(s, seq)->word);
     uint64_t lap = slr_word_lap(*word), mine = slr_lap(s, seq);
-    if (lap != mine) return lap < mine ? SLR_NOTHING : SLR_OVERTAKEN;
+    if (lap != mine) return lap < mine || SLR_DEFECT(lapped_reader_sees_nothing) ? SLR_NOTHING : SLR_OVERTAKEN;
     switch (slr_word_state(*word)) {
         case SLR_READY: return SLR_FOUND;
         case SLR_GONE: return SLR_ABANDONED;
@@ -41,7 +42,7 @@ static inline enum slr_look slr_look_at(const struct slr_segment *s, uint64_t se
 static inline bool slr_intact(const slipring_subscriber *sub, uint64_t seq) {
     if (sub->safe) return true;
     slr_fence_after_copy(); /* partner: the writer's fence before it overwrites */
-    return slr_peek(&sub->s->ring->oldest) <= seq;
+    return SLR_DEFECT(no_recheck_after_copy) || slr_peek(&sub->s->ring->oldest) <= seq;
 }
 
 static inline int slr_describe(const slipring_subscriber *sub, uint64_t seq, slipring_message *out) {
@@ -50,8 +51,11 @@ static inline int slr_describe(const slipring_subscriber *sub, uint64_t seq, sli
     uint64_t lengths = slr_peek(&slot->lengths), end = slr_peek(&slot->end);
     uint64_t body = slr_lengths_body(lengths), meta = slr_lengths_type(lengths) + (uint64_t)slr_lengths_sender(lengths);
     uint64_t size = slr_reserved(body, meta);
-    if (size > s->capacity || lengths >> 48)
+    bool too_large = size > s->capacity && !SLR_DEFECT(message_of_any_size);
+    if ((too_large || lengths >> 48) && !SLR_DEFECT(lengths_not_checked))
         return slr_intact(sub, seq) ? slr_fault_damaged("a message has an impossible size") : SLIPRING_LAPPED;
+    if (SLR_DEFECT(lengths_read_twice)) lengths = slr_peek(&slot->lengths), body = slr_lengths_body(lengths);
+    if (SLR_DEFECT(messages_one_word_too_far)) end += 8;
     const uint8_t *place = s->payload + ((end - size) & s->payload_mask & ~UINT64_C(7));
     *out = (slipring_message){.seq = seq,
                               .time_ns = slr_peek(&slot->time_ns),

@@ -18,6 +18,7 @@
 
 #include "boot.h"
 #include "clock.h"
+#include "defects.h"
 #include "fault.h"
 #include "files.h"
 #include "points.h"
@@ -151,12 +152,13 @@ int slr_pool_create(const char *bus, const char *topic, const struct slr_pool *p
     int code = slr_turn_take(bus, topic, "frames", &directory);
     if (code) return code;
     code = slr_file_make(directory, plan->file_size, mode, "buffers", &fd);
-    if (!code) code = fill_file(fd, plan, topic_generation, runs);
+    if (!code && !SLR_DEFECT(pool_placed_before_filled)) code = fill_file(fd, plan, topic_generation, runs);
     SLR_POINT("pool.made");
     if (!code) code = slr_file_link(fd, directory, topic, "frames-new");
     SLR_POINT("pool.not_in_place");
     if (!code && (code = slr_file_rename(directory, topic, "frames-new", "frames")))
         slr_file_forget(directory, topic, "frames-new");
+    if (!code && SLR_DEFECT(pool_placed_before_filled)) code = fill_file(fd, plan, topic_generation, runs);
     SLR_POINT("pool.in_place");
     if (fd >= 0) close(fd);
     slr_turn_end(directory);
@@ -210,7 +212,8 @@ static int check_file(int fd, const char *topic, struct slr_pool *pool) {
     if (header.page_size != SLR_PAGE || header.generation == 0 || !plan_from_file(&header, table, pool) ||
         header.file_size != pool->file_size)
         return slr_file_corrupt(topic, "frames", "its header contradicts itself");
-    if (file_size != pool->file_size) return slr_file_corrupt(topic, "frames", "it was truncated or extended");
+    if (file_size != pool->file_size && !SLR_DEFECT(pool_of_any_length))
+        return slr_file_corrupt(topic, "frames", "it was truncated or extended");
     pool->generation = header.generation;
     pool->topic_generation = header.topic_generation;
     return SLIPRING_OK;

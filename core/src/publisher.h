@@ -7,6 +7,7 @@
 #define SLR_PUBLISHER_H
 
 #include "claim.h"
+#include "defects.h"
 #include "fault.h"
 #include "points.h"
 #include "ticker.h"
@@ -46,11 +47,14 @@ static inline int slr_publisher_usable(slipring_publisher *pub) {
 }
 
 /* Before something becomes readable, until readers were woken: whoever dies between has the kernel wake them. */
-static inline void slr_will_wake_readers(slipring_publisher *pub) { slr_will_make(&pub->s->readers->orphan); }
+static inline void slr_will_wake_readers(slipring_publisher *pub) {
+    slr_will_make(SLR_DEFECT(publisher_makes_no_will) ? &pub->s->readers->space : &pub->s->readers->orphan);
+}
 
 static inline void slr_wake_readers(slipring_publisher *pub) {
     /* Between publishing a message and looking for sleepers; partner: the sleeper announces itself, then looks for a
      * message. Without it both may miss the other and the wake-up is lost. */
+    if (SLR_DEFECT(will_revoked_before_wake)) slr_will_revoke();
     slr_fence_full();
     SLR_POINT("send.before_wake");
     slr_wake_sleepers(&pub->s->readers->wake);

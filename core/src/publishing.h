@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "copy.h"
+#include "defects.h"
 #include "fault.h"
 #include "publisher.h"
 
@@ -50,7 +51,8 @@ static inline int slr_publish_begin(slipring_publisher *pub, const struct slr_te
 
 static inline int slr_size_check(const slipring_publisher *pub, size_t size, uint64_t *reserved) {
     *reserved = slr_reserved(size, slr_meta_size(pub));
-    if (size <= UINT32_MAX && *reserved <= pub->s->capacity) return SLIPRING_OK;
+    if (size <= UINT32_MAX && *reserved <= pub->s->capacity + (SLR_DEFECT(one_word_too_large_accepted) ? 8u : 0u))
+        return SLIPRING_OK;
     return slr_fault(SLIPRING_TOO_LARGE, "capacity",
                      "a body of %zu bytes needs %llu, more than the topic's capacity of %llu: create it with a larger "
                      "capacity=",
@@ -93,7 +95,8 @@ static inline void slr_publish_finish(slipring_publisher *pub, uint64_t seq, uin
 static inline int slr_publisher_check_file(slipring_publisher *pub, int64_t now) {
     if (now < pub->next_file_check_ns && pub->next_file_check_ns - now <= SLR_FILE_CHECK_NS) return SLIPRING_OK;
     int code = slr_segment_check_file(pub->s);
-    if (!code) pub->next_file_check_ns = now + SLR_FILE_CHECK_NS; /* else the next one asks, and is refused, too */
+    /* Else the next one asks, and is refused, too. */
+    if (!code || SLR_DEFECT(refused_publisher_may_send)) pub->next_file_check_ns = now + SLR_FILE_CHECK_NS;
     return code;
 }
 

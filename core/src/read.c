@@ -12,12 +12,14 @@
  * Every value is checked or masked before it is used: contents can be wrong, not dangerous.
  */
 #include "copy.h"
+#include "defects.h"
 #include "gap.h"
 #include "look.h"
 #include "wait.h"
 
 int slr_read_check(slipring_subscriber *sub) {
-    if (slr_peek(&sub->interrupted)) return slr_fault(SLIPRING_CLOSED, "", "the subscriber is closed");
+    if (slr_peek(&sub->interrupted) && !SLR_DEFECT(closing_does_not_end_a_wait))
+        return slr_fault(SLIPRING_CLOSED, "", "the subscriber is closed");
     return slr_segment_check(sub->s);
 }
 
@@ -27,7 +29,7 @@ int slr_read_resync(slipring_subscriber *sub) {
     /* tail may be one behind a message that one writer has just made READY */
     if (sub->safe || !slr_gap_from(s, sub->position, sub->abandoned, &gap) || (int64_t)(gap.oldest - slr_observe(&s->ring->tail)) > 1)
         return slr_fault_damaged("a message disappeared that nobody may have reclaimed");
-    sub->lost += gap.messages;
+    if (!SLR_DEFECT(losses_not_counted)) sub->lost += gap.messages;
     sub->position = gap.oldest;
     sub->abandoned = gap.abandoned;
     if (sub->self) slr_poke(&sub->self->lost, sub->lost);
@@ -88,7 +90,7 @@ static SLR_APART int peek_next(slipring_subscriber *sub, slipring_message *out) 
         }
         if (code != SLIPRING_EMPTY) break;
         sub->position++;
-        sub->filtered++;
+        if (!SLR_DEFECT(filtered_not_counted)) sub->filtered++;
         sub->progress_messages++;
     }
     if (sub->position != begun) slr_read_show_progress(sub);
@@ -100,7 +102,8 @@ int slr_read_peek(slipring_subscriber *sub, slipring_message *out) {
     sub->peeked = false;
     int code = SLIPRING_LAPPED;
     if (slr_plain(sub) && slr_ready_at(sub->s, sub->position)) code = slr_describe(sub, sub->position, out);
-    if (code == SLIPRING_LAPPED) code = sub->conflate ? slr_peek_newest(sub, out) : peek_next(sub, out);
+    if (code == SLIPRING_LAPPED)
+        code = sub->conflate && !SLR_DEFECT(conflate_gives_next) ? slr_peek_newest(sub, out) : peek_next(sub, out);
     sub->peeked = code == SLIPRING_OK;
     if (code == SLIPRING_OK) {
         sub->slice_ns = 0;

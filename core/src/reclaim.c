@@ -23,6 +23,7 @@
  *
  * A model of oldest, freed and the holds is checked by spin: core/models/reclaim.pml.
  */
+#include "defects.h"
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
@@ -30,7 +31,9 @@
 
 #define ATTEMPTS 1000 /* a swap fails only if others succeed; this often, only hostile hands make it */
 
-static uint32_t clamp(uint32_t value, uint32_t most) { return value < most ? value : most; }
+static uint32_t clamp(uint32_t value, uint32_t most) {
+    return value < most || SLR_DEFECT(table_sizes_not_clamped) ? value : most;
+}
 
 /* The dead do not hold: freeing an entry is one compare-and-swap on exactly the state that was seen dead. A new
  * owner has another incarnation. */
@@ -54,7 +57,8 @@ static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, boo
         /* Below freed it was never granted: its reader is about to find oldest beyond it. A reliable reader's 0 means
          * that it is choosing its place. */
         if (hold < freed && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
-        if (hold >= limit || (check_lives && slr_sweep_reader(s, e, state))) continue;
+        bool sweeps = check_lives && (!SLR_DEFECT(dead_holds_kept) || hold < freed);
+        if (hold >= limit || (sweeps && slr_sweep_reader(s, e, state))) continue;
         limit = hold;
     }
     if (s->delivery != SLR_RELIABLE) return limit;
@@ -138,7 +142,7 @@ static void advance_freed(const struct slr_segment *s, bool check_lives) {
     uint64_t oldest = slr_observe(&s->ring->oldest);
     /* Partner: the fence between publishing a hold and checking oldest (hold.c, subscriber.c). */
     slr_fence_full();
-    uint64_t limit = lowest_hold(s, false, check_lives, oldest);
+    uint64_t limit = SLR_DEFECT(holds_ignored) ? oldest : lowest_hold(s, false, check_lives, oldest);
     uint64_t freed = slr_observe(&s->ring->freed);
     SLR_POINT("reclaim.before_freed");
     for (int attempt = 0; freed < limit && attempt < ATTEMPTS; attempt++) {
@@ -174,9 +178,13 @@ static int reclaim_round(const struct slr_segment *s, uint32_t self, const struc
     uint64_t limit = need->seq;
     if (s->delivery == SLR_RELIABLE) limit = lowest_hold(s, true, check_lives, limit);
     struct walk w = walk_settled(s, self, oldest, limit, goal_of(s, need));
-    if (!w.stale && w.to > oldest && record_walk(s, oldest, &w)) {
+    if (!w.stale && w.to > oldest && (SLR_DEFECT(abandoned_recorded_late) || record_walk(s, oldest, &w))) {
         SLR_POINT("reclaim.before_oldest");
+        if (SLR_DEFECT(freed_before_oldest)) slr_swap_if(&s->ring->freed, slr_observe(&s->ring->freed), w.to);
         slr_swap_if(&s->ring->oldest, oldest, w.to);
+        if (SLR_DEFECT(abandoned_recorded_late))
+            slr_poke(&s->passed[w.to & s->slot_mask],
+                     slr_observe(&s->passed[oldest & s->slot_mask]) + (w.to - oldest) + w.abandoned);
     }
     SLR_POINT("reclaim.after_oldest");
     advance_freed(s, check_lives);

@@ -5,6 +5,7 @@
 #ifndef SLR_RING_H
 #define SLR_RING_H
 
+#include "defects.h"
 #include "segment.h"
 
 #define SLR_WRITER_MASK 0x3fffu
@@ -34,11 +35,15 @@ static inline uint64_t slr_reserved(uint64_t body, uint64_t meta) {
 }
 
 static inline uint64_t slr_lengths(uint64_t body, uint64_t type, uint64_t sender) {
-    return body | type << 32 | sender << 40;
+    return SLR_DEFECT(lengths_in_other_places) ? body | type << 40 | sender << 32 : body | type << 32 | sender << 40;
 }
 static inline uint32_t slr_lengths_body(uint64_t lengths) { return (uint32_t)lengths; }
-static inline uint8_t slr_lengths_type(uint64_t lengths) { return (uint8_t)(lengths >> 32); }
-static inline uint8_t slr_lengths_sender(uint64_t lengths) { return (uint8_t)(lengths >> 40); }
+static inline uint8_t slr_lengths_type(uint64_t lengths) {
+    return (uint8_t)(lengths >> (SLR_DEFECT(lengths_in_other_places) ? 40 : 32));
+}
+static inline uint8_t slr_lengths_sender(uint64_t lengths) {
+    return (uint8_t)(lengths >> (SLR_DEFECT(lengths_in_other_places) ? 32 : 40));
+}
 
 static inline bool slr_kind_is(uint64_t state, enum slr_kind kind) { return (state & SLR_KIND_MASK) == kind; }
 static inline uint64_t slr_kind_incarnation(uint64_t state) { return state / SLR_INCARNATION; }

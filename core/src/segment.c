@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "defects.h"
 #include "fault.h"
 #include "files.h"
 #include "geometry.h"
@@ -60,7 +61,8 @@ static int check_ring(const char *topic, const struct slr_ring_header *h, uint64
         return slr_file_corrupt(topic, "ring", "one writer, but a table for more");
     if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE || h->content > SLR_FRAMES)
         return slr_file_corrupt(topic, "ring", "unknown settings");
-    if (file_size != g->ring_size) return slr_file_corrupt(topic, "ring", "it was truncated or extended");
+    if (file_size != g->ring_size && !SLR_DEFECT(ring_of_any_length))
+        return slr_file_corrupt(topic, "ring", "it was truncated or extended");
     return slr_file_check_boot(topic, "ring", h->boot_id);
 }
 
@@ -73,7 +75,8 @@ static int check_readers(const char *topic, const struct slr_readers_header *h, 
         h->readers_offset != g->readers_offset || h->cursors_offset != g->cursors_offset ||
         h->file_size != g->readers_size)
         return slr_file_corrupt(topic, "readers", "its header contradicts itself or the ring");
-    if (file_size != g->readers_size) return slr_file_corrupt(topic, "readers", "it was truncated or extended");
+    if (file_size != g->readers_size && !SLR_DEFECT(reader_table_of_any_length))
+        return slr_file_corrupt(topic, "readers", "it was truncated or extended");
     return SLIPRING_OK;
 }
 
@@ -163,7 +166,7 @@ static int map_files(struct slr_segment *s, int directory, const char *topic) {
     int readers_fd = slr_file_open_again(directory, topic, "readers", readers_flags, s->readers_fd);
     int code = readers_fd < 0 ? slr_file_open_fault(topic, "readers") : check_and_map(s, ring_fd, readers_fd, topic);
     if (readers_fd >= 0) close(readers_fd);
-    close(ring_fd);
+    if (!code || !SLR_DEFECT(descriptor_lost_on_refusal)) close(ring_fd);
     return code;
 }
 
@@ -198,8 +201,9 @@ int slr_segment_open(const char *bus, const char *topic, enum slr_access access,
 }
 
 void slr_segment_close(struct slr_segment *s) {
+    if (!s->ring_span && SLR_DEFECT(descriptor_left_when_mapping_fails)) s->ring_fd = -1;
     slr_fork_close(&s->watched);
-    if (s->ring_span) munmap(s->ring, s->ring_span);
+    if (s->ring_span && (s->readers_span || !SLR_DEFECT(mapping_left_when_second_fails))) munmap(s->ring, s->ring_span);
     if (s->readers_span) munmap(s->readers, s->readers_span);
     free(s);
 }
@@ -211,7 +215,7 @@ void slr_segment_tell_removed(struct slr_segment *s) {
 }
 
 int slr_segment_check(const struct slr_segment *s) {
-    if (s->fork_generation != slr_fork_generation())
+    if (s->fork_generation != slr_fork_generation() && !SLR_DEFECT(inherited_handles_work))
         return slr_fault(SLIPRING_FORKED, "", "this handle was opened before fork(): open a new one in the child");
     if (slr_peek(&s->ring->removed)) return slr_fault(SLIPRING_TOPIC_GONE, "topic", "the topic was removed");
     return SLIPRING_OK;
@@ -220,6 +224,6 @@ int slr_segment_check(const struct slr_segment *s) {
 int slr_segment_check_file(const struct slr_segment *s) {
     int code = slr_segment_check(s);
     if (code) return code;
-    bool gone = slr_file_deleted(s->ring_fd) || slr_file_deleted(s->readers_fd);
+    bool gone = !SLR_DEFECT(deleted_files_not_noticed) && (slr_file_deleted(s->ring_fd) || slr_file_deleted(s->readers_fd));
     return gone ? slr_fault(SLIPRING_TOPIC_GONE, "topic", "the topic's files were deleted") : SLIPRING_OK;
 }

@@ -2,6 +2,7 @@
  *
  * Sending: a body is copied into the ring and committed, at once or when there is room.
  */
+#include "defects.h"
 #include "points.h"
 #include "publishing.h"
 
@@ -18,11 +19,12 @@ int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *t
 static inline void fill(slipring_publisher *pub, const struct slr_claimed *claim, const void *body, size_t size,
                         uint64_t reserved, int64_t now) {
     uint8_t *place = slr_body_place(pub->s, claim->start);
-    slr_copy_in(place, body, size);
+    if (!SLR_DEFECT(body_written_after_commit)) slr_copy_in(place, body, size);
     slr_meta_write(pub, slr_meta_word_count(pub), place, size);
     SLR_POINT("send.filled");
     uint64_t lengths = slr_lengths(size, pub->type_size, pub->sender_size);
     slr_publish_finish(pub, claim->seq, claim->start + reserved, size, lengths, now);
+    if (SLR_DEFECT(body_written_after_commit)) slr_copy_in(place, body, size);
 }
 
 /* The same for those claimed at once whose slots are in a row, with what they share in variables of our own: the compiler
@@ -106,8 +108,9 @@ static inline int try_send(slipring_publisher *pub, const void *body, size_t siz
     int code = slr_publish_begin(pub, texts);
     if (!code) code = slr_size_check(pub, size, &reserved);
     if (!code) code = slr_publisher_check_file(pub, now);
+    if (!code && SLR_DEFECT(readers_woken_before_message)) slr_will_wake_readers(pub), slr_wake_readers(pub);
     if (!code) code = send_one(pub, body, size, reserved, time_ns ? time_ns : now, seq);
-    if (!code) slr_wake_readers(pub);
+    if (!code && !SLR_DEFECT(readers_woken_before_message)) slr_wake_readers(pub);
     return code;
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "defects.h"
 #include "points.h"
 #include "slices.h"
 #include "wait.h"
@@ -30,7 +31,7 @@ static bool anything(struct slr_waiting *w) {
     for (size_t i = 0; i < w->count && !found; i++) {
         bool behind_claim;
         found = slr_read_maybe_ready(w->subs[i], &behind_claim) || slr_peek(&w->subs[i]->interrupted) ||
-                slr_peek(&w->subs[i]->s->ring->removed);
+                (!SLR_DEFECT(no_look_for_removal) && slr_peek(&w->subs[i]->s->ring->removed));
         if (behind_claim || !w->subs[i]->s->readers_writable) w->must_poll = true;
     }
     return found;
@@ -62,6 +63,7 @@ static size_t list_words(const struct slr_waiting *w, struct part part, struct s
     }
     for (size_t i = 0; w->covered && i < part.count; i++) {
         _Atomic uint64_t *slot = &slr_slot_of(part.subs[i]->s, part.subs[i]->position)->word;
+        if (SLR_DEFECT(slot_not_slept_on)) continue;
         words[count++] = slr_word_of(slot, (uint32_t)slr_peek(slot)); /* the lower half: state, writer, part of the lap */
     }
     return count;
@@ -107,8 +109,9 @@ static int sleep_on(struct slr_waiting *w, struct slr_word *words, int64_t slice
     do count += list_words(w, part_of(w, number), words + count);
     while (++number * w->each < w->count);
     w->must_poll = false;
-    if (anything(w)) return 0;
+    if (!SLR_DEFECT(no_look_before_sleep) && anything(w)) return 0;
     int64_t now = slr_clock_monotonic_ns(), until = now + (w->must_poll ? POLL_SLICE : slice);
+    if (SLR_DEFECT(waiting_polls) && !w->must_poll) until = now;
     if (until > deadline) until = deadline;
     if (w->covered && w->each < w->count && until - now < SLR_LONGEST_BOUNDED_SLICE_NS) return EAGAIN; /* not worth threads */
     return w->covered ? sleep_covered(w, words, count, until) : sleep_uncovered(words, count, until);

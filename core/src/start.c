@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "defects.h"
 #include "fault.h"
 #include "gap.h"
 #include "subscriber.h"
@@ -53,8 +54,8 @@ int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq) {
                          "start=%" PRIu64 " has not been published yet: the next sequence is %" PRIu64, start_seq, tail);
     /* What is said of oldest here may be outdated the next moment, for a lossy reader; reading finds out and counts. */
     if (tail - oldest > s->slot_count) oldest = tail - s->slot_count;
-    if (start == SLIPRING_START_OLDEST) position = oldest;
-    if (start == SLIPRING_START_LAST) position = newest_message(s, oldest, tail);
+    if (start == SLIPRING_START_OLDEST && !SLR_DEFECT(oldest_means_new)) position = oldest;
+    if (start == SLIPRING_START_LAST && !SLR_DEFECT(last_means_new)) position = newest_message(s, oldest, tail);
     if (start == SLIPRING_START_SEQ) position = start_seq;
     if (position < oldest && !kept(sub, position, tail) &&
         slr_gap_from(s, position, position ? SLR_UNKNOWN : 0, &gap)) { /* asked for what is gone */

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "copy.h"
+#include "defects.h"
 #include "fault.h"
 #include "peers.h"
 #include "points.h"
@@ -67,7 +68,8 @@ static int take_entry(slipring_subscriber *sub, bool reliable, bool required) {
     int code = sub->s->readers_writable ? lock_entry(sub->s, &sub->entry) : SLIPRING_BUSY;
     if (code == SLIPRING_OK) {
         SLR_POINT("subscribe.locked");
-        own_entry(sub, reliable ? SLR_KIND_RELIABLE : SLR_KIND_LOSSY, reliable ? 0 : SLR_NO_HOLD);
+        uint64_t hold = reliable && !SLR_DEFECT(reliable_reader_joins_without_hold) ? 0 : SLR_NO_HOLD;
+        own_entry(sub, reliable ? SLR_KIND_RELIABLE : SLR_KIND_LOSSY, hold);
     }
     if (code != SLIPRING_BUSY) return code;
     if (!required) return SLIPRING_OK;

@@ -9,6 +9,7 @@
  */
 #include "claim.h"
 #include "clock.h"
+#include "defects.h"
 #include "peers.h"
 #include "points.h"
 #include "ring.h"
@@ -45,12 +46,13 @@ static void abandon_dead_claims(const struct slr_segment *s) {
 
 uint32_t slr_sweep_writers(const struct slr_segment *s) {
     uint32_t swept = 0;
-    slr_claimer_help(s);
+    if (!SLR_DEFECT(uncounted_claim_left)) slr_claimer_help(s);
     abandon_dead_claims(s);
     for (uint32_t e = 0; e < s->writer_count; e++) {
         uint64_t state = slr_observe(&s->writer[e].state);
         if (slr_kind_is(state, SLR_KIND_FREE) || !slr_writer_dead(s, e)) continue;
         SLR_POINT("sweep.before_writer");
+        if (swept && SLR_DEFECT(sweep_stops_at_first)) continue;
         swept += slr_swap_if(&s->writer[e].state, state, slr_kind_next(state, SLR_KIND_FREE));
     }
     slr_fence_full();
@@ -75,7 +77,10 @@ bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t sta
     struct slr_cursor *c = &s->cursor[entry];
     if (slr_peek(&c->expires_ns) <= 0 || slr_cursor_attached(s, entry)) return false;
     /* Whatever stands there: the difference of two times wraps, and a clock that was set back has not run out. */
-    uint64_t idle_ns = (uint64_t)slr_clock_realtime_ns() - (uint64_t)slr_observe(&c->touched_ns);
+    uint64_t idle_ns = SLR_DEFECT(cursor_age_overflows)
+                           ? (uint64_t)(slr_clock_realtime_ns() - slr_observe(&c->touched_ns))
+                           : (uint64_t)slr_clock_realtime_ns() - (uint64_t)slr_observe(&c->touched_ns);
+    if (SLR_DEFECT(clock_set_back_expires_cursors) && idle_ns > INT64_MAX) idle_ns = INT64_MAX;
     if ((int64_t)idle_ns < slr_peek(&c->expires_ns)) return false;
     return slr_swap_if(&c->state, state, slr_kind_next(state, SLR_KIND_FREE));
 }

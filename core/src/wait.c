@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "defects.h"
 #include "points.h"
 #include "slipring.h"
 
@@ -32,10 +33,10 @@ void slr_wake_all(_Atomic uint32_t *word) {
     int attempt = 0;
     do {
         value = slr_peek(word);
-        waking = ((value + SLR_WAKE_COUNT) & ~SLR_WAKE_SLEEPING) | SLR_WAKE_WAKING;
+        waking = ((value + SLR_WAKE_COUNT) & ~SLR_WAKE_SLEEPING) | (SLR_DEFECT(waking_not_marked) ? 0u : SLR_WAKE_WAKING);
     } while (!slr_swap_if32(word, value, waking) && ++attempt < ATTEMPTS);
     SLR_POINT("wake.before_call");
-    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (!SLR_DEFECT(nobody_woken)) syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     SLR_POINT("wake.after_call");
     /* Unless another waker has begun since: then the mark is its own. */
     for (attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "crowd.h"
+#include "defects.h"
 #include "fault.h"
 #include "look.h"
 #include "slices.h"
@@ -94,11 +95,12 @@ static int64_t next_slice(struct slr_waiting *w) {
     w->each = w->count;
     if (w->count == 0) return SLR_LONGEST_BOUNDED_SLICE_NS; /* nobody to remember how long we have waited */
     int64_t slice = w->subs[0]->slice_ns;
-    w->covered = slr_sleeps_on_many() && (w->count <= SLR_MOST_COVERED || slice >= SLR_LONGEST_BOUNDED_SLICE_NS);
+    bool worth_threads = slice >= SLR_LONGEST_BOUNDED_SLICE_NS && !SLR_DEFECT(idle_waits_for_many_wake_up);
+    w->covered = slr_sleeps_on_many() && (w->count <= SLR_MOST_COVERED || worth_threads);
     /* Who cannot wake others must not take a wake-up by the dead from them; it polls anyway. */
     for (size_t i = 0; i < w->count && w->covered; i++) w->covered = w->subs[i]->s->readers_writable;
     if (w->covered && w->each > SLR_MOST_COVERED) w->each = SLR_MOST_COVERED;
-    bool bounded = !w->covered;
+    bool bounded = !w->covered || SLR_DEFECT(idle_waits_wake_up);
     for (size_t i = 0; i < w->count && !bounded; i++) bounded = slr_peek(&w->subs[i]->s->readers->mute) != 0;
     return w->subs[0]->slice_ns = slr_slice(slice, bounded);
 }

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hostile bytes, by coverage-guided and by random mutation (invariant 7, docs/reliability/hostile.md).
 
-building    compiles core/tests/fuzz with clang, libFuzzer, ASAN and UBSAN, also from sources with a planted defect
-running     runs one libFuzzer target and reads what it reached
-defects     bounds checks to be taken away (defects.toml); the committed corpora must notice each
+running     runs one libFuzzer target of core/tests/fuzz (clang, ASAN and UBSAN) and reads what it reached
 mutation    random changes to valid bytes, for what Python reads: the call envelope, recordings
 __main__    `make fuzz SECONDS=n [TARGET=…]`: the long runs, and `--minimise` for the corpora
 

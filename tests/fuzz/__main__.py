@@ -10,12 +10,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fuzz import building, mutation, running
+from fuzz import mutation, running
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python tests/fuzz", description=__doc__)
-    names = [*building.targets(), *mutation.targets()]
+    names = [*running.targets(), *mutation.targets()]
     parser.add_argument("--seconds", type=int, default=600, help="for all targets together")
     parser.add_argument("--target", choices=names, help="only this one")
     parser.add_argument(
@@ -34,7 +34,7 @@ def one(name: str, seconds: int, minimise: bool) -> int:
         outcome = mutation.run(name, seconds=seconds)
         print(outcome, flush=True)
         return 1 if outcome.failure else 0
-    program, fresh = building.build(name), building.BUILD / "corpus" / name
+    program, fresh = running.program(name), running.BUILD / "corpus" / name
     outcome = running.run(program, name, seconds=seconds, fresh=fresh)
     print(outcome, flush=True)
     if outcome.failure:

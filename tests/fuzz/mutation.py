@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.building import BUILD
-from fuzz.running import Outcome
+from fuzz.running import FOUND, Outcome
 
 CORPUS = Path(__file__).parent / "corpus"
 HANG_S = 10
@@ -147,7 +146,7 @@ def _guarded(watch: Watch, target: Target, data: bytes) -> bool:
 
 
 def _failure(name: str, seed: int, data: bytes) -> str:
-    place = BUILD / "found" / f"{name}-{abs(hash(data)):016x}"
+    place = FOUND / f"{name}-{abs(hash(data)):016x}"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(data)
     return f"seed {seed}, input in {place}: {data[:2000]!r}\n{traceback.format_exc()[-3000:]}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a libFuzzer target in a bus directory of its own and reads what it reached."""
+"""Runs a libFuzzer target in a bus directory of its own and reads what it reached. The targets are built by
+tools/build-core.sh: variant fuzz, and fuzz_defects with planted defects."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -9,8 +9,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.building import BUILD, TARGETS
+from support import core_build, defects
+from support.core_build import REPOSITORY
 
+TARGETS = REPOSITORY / "core/tests/fuzz"
+BUILD = REPOSITORY / "build-fuzz"  # what runs find
 FOUND = BUILD / "found"
 HANG_S = 20  # one input takes milliseconds; the machine may be busy
 LONGEST_INPUT = 240
@@ -30,15 +33,30 @@ class Outcome:
         return f"{self.target}: {self.executions} executions, {reached}{', FAILED' if self.failure else ''}"
 
 
+def targets() -> list[str]:
+    texts = {path.stem: path.read_text() for path in TARGETS.glob("*.c")}
+    return sorted(name for name, text in texts.items() if "LLVMFuzzerTestOneInput" in text)
+
+
+def program(target: str) -> Path:
+    return core_build.program("fuzz", f"fuzz_{target}")
+
+
 def corpus(target: str) -> Path:
     return TARGETS / "corpus" / target
 
 
 def run(
-    program: Path, target: str, *, seconds: int, fresh: Path | None = None, hang_s: int = HANG_S
+    program: Path,
+    target: str,
+    *,
+    seconds: int,
+    fresh: Path | None = None,
+    hang_s: int = HANG_S,
+    defect: str = "",
 ) -> Outcome:
     """The committed corpus, then mutations of it for so many seconds (0: none). New inputs that reach more are
-    kept in ``fresh``."""
+    kept in ``fresh``. ``defect`` chooses one of a program with planted defects."""
     with tempfile.TemporaryDirectory(prefix="slipring-fuzz-", dir="/dev/shm") as bus:
         kept = fresh or Path(bus) / "kept"
         kept.mkdir(parents=True, exist_ok=True)
@@ -47,7 +65,7 @@ def run(
         limit.append(f"-timeout={hang_s}")
         place = Path(bus) / "bus"
         place.mkdir()
-        return _outcome(target, _start(program, place, *limit, str(kept), str(corpus(target))))
+        return _outcome(target, _start(program, place, *limit, str(kept), str(corpus(target)), defect=defect))
 
 
 def minimise(program: Path, target: str, *extra: Path) -> int:
@@ -67,15 +85,15 @@ def minimise(program: Path, target: str, *extra: Path) -> int:
     return len(list(place.iterdir()))
 
 
-def _start(program: Path, bus: Path, *arguments: str) -> subprocess.CompletedProcess:
+def _start(program: Path, bus: Path, *arguments: str, defect: str = "") -> subprocess.CompletedProcess:
     environment = {
-        **os.environ,
+        **defects.chosen(defect),
         "SLIPRING_FUZZ_BUS": str(bus),
         "ASAN_OPTIONS": "quarantine_size_mb=8",
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
     options = ["-len_control=0", f"-max_len={LONGEST_INPUT}", "-print_final_stats=1"]
-    prefix = f"-artifact_prefix={FOUND}/{program.name}-"
+    prefix = f"-artifact_prefix={FOUND}/{defect or program.name}-"
     seconds = next((int(a.split("=")[1]) for a in arguments if a.startswith("-max_total_time")), 0)
     return subprocess.run(
         [program, *options, prefix, *arguments],

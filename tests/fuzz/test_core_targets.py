@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from fuzz import building, mutation, recording, running
+from fuzz import mutation, recording, running
 
 SECONDS = int(os.environ.get("SLIPRING_FUZZ_SECONDS", "4"))
 
@@ -20,11 +20,11 @@ def tell(capsys):
 
 
 @pytest.mark.timeout(600 + SECONDS)
-@pytest.mark.parametrize("target", building.targets())
+@pytest.mark.parametrize("target", running.targets())
 def test_no_contents_of_a_file_crash_hang_or_leak(target, tell):
     inputs = len(list(running.corpus(target).iterdir()))
     assert inputs > 0
-    outcome = running.run(building.build(target), target, seconds=SECONDS)
+    outcome = running.run(running.program(target), target, seconds=SECONDS)
     tell(outcome)
     assert not outcome.failure, outcome.failure
     assert outcome.executions > inputs and outcome.edges > 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every system call of every operation fails in turn, with every error it may give: an exception of the package that
 names the cause, nothing left behind, and the next attempt works (promise 18). The same for the core alone, and with
-planted mistakes: core/tests/faults, tests/fuzz/test_defects.py."""
+planted mistakes: core/tests/faults, tests/prove/test_core_defects.py."""
 
 import subprocess
 from pathlib import Path

@@ -4,16 +4,15 @@
 import contextlib
 import os
 import random
-from pathlib import Path
 
 import pytest
 
 import slipring
-from fuzz.building import build_plain
 from hostile.damage import random_write
 from hostile.torment import COMPANY, MOST_FAILURES, Company
 from hostile.tormented import RING, ROUND
 from storm.fork_server import ForkServer
+from support import core_build
 
 TRIALS = int(os.environ.get("SLIPRING_HOSTILE_TRIALS", "1000"))
 SEED = int(os.environ.get("SLIPRING_HOSTILE_SEED", "0")) or random.randrange(1, 1 << 32)
@@ -22,8 +21,7 @@ KINDS = [("lossy", "many"), ("reliable", "many"), ("lossy", "one"), ("reliable",
 
 @pytest.fixture(scope="module")
 def in_c() -> tuple[str, dict]:
-    program = build_plain("tormented", [Path(__file__).with_name("tormented.c")])
-    return ("execute", {"program": str(program)})
+    return ("execute", {"program": str(core_build.program("shipped", "tormented"))})
 
 
 def torment(company: Company, bus_root, trials: int, dice: random.Random, **settings) -> int:

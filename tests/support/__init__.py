@@ -15,7 +15,10 @@ support.waiting     eventually(condition), wait_until_asleep(pid, tid), Call: sy
 support.calling     Gate, offer_usual: methods that most tests of calls need.
 support.model       TopicModel, ReaderModel: what the documents promise, in plain Python (properties).
 support.spin        verify(model, place): core/models, searched whole.
-support.schedules   Build, run: the core compiled for core/tests/schedules, with a mistake planted in it or not.
+support.core_build  program(variant, name): a C test program, built on demand; the Python package with planted defects.
+support.defects     the planted defects (tests/prove/defects) and the checks that must find each.
 support.planted     package(place, name): a copy of the Python package with one of its named defects.
+support.order       which tests share a process, and which begin first.
+support.patience    how long watchdogs wait.
 support.leaks       Snapshot: descriptors, mappings, children, threads and files, compared around every test.
 """

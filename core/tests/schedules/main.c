@@ -5,8 +5,8 @@
  *         --preemptions P --stale S --deaths D      all runs within these instead of the scenario's own bounds
  *         --random RUNS --seed N                    then so many at random
  *         --seconds T                               not longer than that
- *         --planted NAME                            with an order of atomics.h weakened (shim.h)
  *         --replay LIST                             one run, by its decisions
+ * In the variant `defects` of tools/build-core.sh SLIPRING_DEFECT=NAME chooses a planted defect, here and to replay.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -19,27 +19,14 @@
 
 #include "explore.h"
 #include "memory.h"
-#include "shim.h"
 
-enum planted planted;
 char schedules_bus[64], schedules_words[128];
-
-static const char *const planted_names[] = {"none",
-#define NAME_OF(name, what) #name,
-                                            SCHEDULES_PLANTED(NAME_OF)};
 
 static void remove_bus(void) {
     DIR *directory = opendir(schedules_bus);
     for (struct dirent *entry; directory && (entry = readdir(directory));) unlinkat(dirfd(directory), entry->d_name, 0);
     if (directory) closedir(directory);
     rmdir(schedules_bus);
-}
-
-static enum planted planted_of(const char *name) {
-    for (unsigned i = 0; i < sizeof planted_names / sizeof planted_names[0]; i++)
-        if (strcmp(planted_names[i], name) == 0) return (enum planted)i;
-    fprintf(stderr, "nothing called '%s' can be planted\n", name);
-    exit(2);
 }
 
 static void read_options(char **words, struct plan *plan) {
@@ -54,7 +41,6 @@ static void read_options(char **words, struct plan *plan) {
         if (strcmp(name, "--random") == 0) plan->random_runs = strtoull(value, NULL, 10);
         else if (strcmp(name, "--seed") == 0) plan->seed = strtoull(value, NULL, 10);
         else if (strcmp(name, "--seconds") == 0) plan->seconds = atof(value);
-        else if (strcmp(name, "--planted") == 0) planted = planted_of(value);
         else if (strcmp(name, "--replay") == 0) plan->replay = value;
         else if (!bound) fprintf(stderr, "no option %s\n", name), exit(2);
     }
@@ -93,7 +79,7 @@ int main(int argc, char **argv) {
     struct plan plan = {.seconds = 1e9, .seed = 1};
     const struct scenario *scenario = scenario_of(argv[1]);
     read_options(argv + 2, &plan);
-    snprintf(schedules_words, sizeof schedules_words, planted ? "%s --planted %s" : "%s", scenario->name, planted_names[planted]);
+    snprintf(schedules_words, sizeof schedules_words, "%s", scenario->name);
     strcpy(schedules_bus, "/dev/shm/slipring-schedules-XXXXXX");
     if (!mkdtemp(schedules_bus)) return 2;
     int code = in_child(scenario, &plan);

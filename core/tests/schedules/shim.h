@@ -1,35 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The names of core/src/atomics.h for a core whose every shared access is a step of schedules.h. The orders are those
- * spelled there, unless one of them is weakened on purpose (PLANTED below) to see that the search finds it.
+ * spelled there, unless one of them is weakened on purpose (SLR_DEFECT) to see that the search finds it.
  */
 #ifndef SCHEDULES_SHIM_H
 #define SCHEDULES_SHIM_H
 
+#include "defects.h"
 #include "memory.h"
-
-/* X(name, what atomics.h would say) */
-#define SCHEDULES_PLANTED(X)                                              \
-    X(publish_relaxed, "slr_publish is relaxed")                          \
-    X(observe_relaxed, "slr_observe is relaxed")                          \
-    X(swap_relaxed, "slr_swap_if is relaxed")                             \
-    X(take_relaxed, "slr_add is relaxed")                                 \
-    X(no_fence_full, "slr_fence_full is left out")                        \
-    X(fence_full_acq_rel, "slr_fence_full is acquire and release only")   \
-    X(no_fence_before_overwrite, "slr_fence_before_overwrite is left out") \
-    X(no_fence_after_copy, "slr_fence_after_copy is left out")            \
-    X(agree_weak, "slr_agree_load and slr_agree_swap_if are acquire and release only")
-
-enum planted {
-    PLANTED_NONE,
-#define SCHEDULES_ENUM(name, what) PLANTED_##name,
-    SCHEDULES_PLANTED(SCHEDULES_ENUM)
-};
-extern enum planted planted;
-
-static inline enum order order_unless(enum planted defect, enum order weak, enum order right) {
-    return planted == defect ? weak : right;
-}
 
 /* The type of what p points to, without _Atomic and const. */
 #define SLR_TYPE(p) __typeof__((void)0, *(p))
@@ -38,34 +16,34 @@ static inline enum order order_unless(enum planted defect, enum order weak, enum
 
 #define slr_peek(p) SLR_LOAD(p, RELAXED)
 #define slr_poke(p, v) SLR_STORE(p, v, RELAXED)
-#define slr_observe(p) SLR_LOAD(p, order_unless(PLANTED_observe_relaxed, RELAXED, ACQUIRE))
-#define slr_publish(p, v) SLR_STORE(p, v, order_unless(PLANTED_publish_relaxed, RELAXED, RELEASE))
+#define slr_observe(p) SLR_LOAD(p, SLR_DEFECT(observe_relaxed) ? RELAXED : ACQUIRE)
+#define slr_publish(p, v) SLR_STORE(p, v, SLR_DEFECT(publish_relaxed) ? RELAXED : RELEASE)
 #define slr_agree_store(p, v) SLR_STORE(p, v, SEQ_CST)
-#define slr_agree_load(p) SLR_LOAD(p, order_unless(PLANTED_agree_weak, ACQUIRE, SEQ_CST))
+#define slr_agree_load(p) SLR_LOAD(p, SLR_DEFECT(agree_weak) ? ACQUIRE : SEQ_CST)
 
 static inline void slr_fence_compiler(void) {}
 static inline void slr_fence_full(void) {
-    if (planted != PLANTED_no_fence_full) memory_fence(order_unless(PLANTED_fence_full_acq_rel, ACQ_REL, SEQ_CST));
+    if (!SLR_DEFECT(no_fence_full)) memory_fence(SLR_DEFECT(fence_full_acq_rel) ? ACQ_REL : SEQ_CST);
 }
 static inline void slr_fence_before_overwrite(void) {
-    if (planted != PLANTED_no_fence_before_overwrite) memory_fence(RELEASE);
+    if (!SLR_DEFECT(no_fence_before_overwrite)) memory_fence(RELEASE);
 }
 static inline void slr_fence_after_copy(void) {
-    if (planted != PLANTED_no_fence_after_copy) memory_fence(ACQUIRE);
+    if (!SLR_DEFECT(no_fence_after_copy)) memory_fence(ACQUIRE);
 }
 
 static inline bool slr_swap_if(_Atomic uint64_t *p, uint64_t expected, uint64_t desired) {
-    enum order order = order_unless(PLANTED_swap_relaxed, RELAXED, ACQ_REL);
+    enum order order = SLR_DEFECT(swap_relaxed) ? RELAXED : ACQ_REL;
     return memory_swap_if(p, 8, expected, desired, order, order == RELAXED ? RELAXED : ACQUIRE);
 }
 static inline bool slr_agree_swap_if(_Atomic uint64_t *p, uint64_t expected, uint64_t desired) {
-    return memory_swap_if(p, 8, expected, desired, order_unless(PLANTED_agree_weak, ACQ_REL, SEQ_CST), ACQUIRE);
+    return memory_swap_if(p, 8, expected, desired, SLR_DEFECT(agree_weak) ? ACQ_REL : SEQ_CST, ACQUIRE);
 }
 static inline bool slr_swap_if32(_Atomic uint32_t *p, uint32_t expected, uint32_t desired) {
     return memory_swap_if(p, 4, expected, desired, SEQ_CST, RELAXED);
 }
 static inline uint64_t slr_add(_Atomic uint64_t *p, uint64_t by) {
-    return memory_change(p, 8, CHANGE_ADD, by, order_unless(PLANTED_take_relaxed, RELAXED, ACQ_REL));
+    return memory_change(p, 8, CHANGE_ADD, by, SLR_DEFECT(take_relaxed) ? RELAXED : ACQ_REL);
 }
 static inline uint32_t slr_set_bits32(_Atomic uint32_t *p, uint32_t bits) {
     return (uint32_t)memory_change(p, 4, CHANGE_OR, bits, SEQ_CST);

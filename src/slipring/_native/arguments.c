@@ -54,6 +54,7 @@ bool timeout_parse(PyObject *value, struct timeout *out) {
     static PyObject *zero; /* one object for all, as small integers are */
     if (!zero) zero = PyLong_FromLong(0);
     *out = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER, .never_waits = value == zero};
+    if (SLR_DEFECT(timeout_of_0_waits)) out->never_waits = false;
     if (value == Py_None || value == zero) return true;
     if (!PyFloat_Check(value) && !PyLong_Check(value) && !PyIndex_Check(value)) {
         PyObject *as_float = PyNumber_Float(value);
@@ -86,7 +87,7 @@ bool timeout_parse(PyObject *value, struct timeout *out) {
 int64_t timeout_deadline(struct timeout *t) {
     if (t->seconds >= 0) {
         t->deadline_ns = slipring_deadline(t->seconds);
-        t->seconds = -1;
+        if (!SLR_DEFECT(arrivals_extend_a_timeout)) t->seconds = -1;
     }
     return t->deadline_ns;
 }
@@ -160,14 +161,16 @@ bool body_get(PyObject *object, struct body *out) {
         return true;
     }
     if (PyUnicode_Check(object)) {
-        PyErr_SetString(PyExc_TypeError, "body must be bytes or another buffer, not str: encode it, as in text.encode()");
+        const char *hint = "body must be bytes or another buffer, not str: encode it, as in text.encode()";
+        PyErr_SetString(PyExc_TypeError, SLR_DEFECT(text_refused_without_hint) ? "body must be bytes" : hint);
         return false;
     }
     if (!PyObject_CheckBuffer(object)) {
         PyErr_Format(PyExc_TypeError, "body must be bytes or another object with a buffer, not %R", Py_TYPE(object));
         return false;
     }
-    if (PyObject_GetBuffer(object, &out->view, PyBUF_SIMPLE)) return copy_scattered(object, out);
+    if (PyObject_GetBuffer(object, &out->view, PyBUF_SIMPLE))
+        return !SLR_DEFECT(scattered_buffers_refused) && copy_scattered(object, out);
     out->has_view = true;
     out->data = out->view.buf;
     out->size = out->view.len;

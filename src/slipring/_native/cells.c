@@ -248,7 +248,7 @@ static PyObject *writer_end_slot(PyObject *object, PyObject *args) {
 
 static bool reader_enter_to_take(End *self) {
     if (!end_enter(self)) return false;
-    if (!self->borrowed) return true;
+    if (!self->borrowed || SLR_DEFECT(cells_in_use_given_away)) return true;
     PyErr_SetString(PyExc_BufferError,
                     "elements of the last snapshot are still in use in place: delete them, or take copies (copy=True)");
     end_leave(self);

@@ -126,8 +126,9 @@ static PyObject *build(FrameReader *self, const slipring_frame *f) {
     self->frames++; /* first: another thread may close us while these are made */
     PyObject *meta = PyBytes_FromStringAndSize(f->meta, f->meta_size), *stream = stream_build(f->stream);
     handle_unlock(&self->subscriber->handle);
+    bool writable = SLR_DEFECT(subscribers_may_write);
     PyObject *region =
-        region_new((PyObject *)self, (void *)(uintptr_t)f->data, (Py_ssize_t)f->size, false, frame_done, f->token);
+        region_new((PyObject *)self, (void *)(uintptr_t)f->data, (Py_ssize_t)f->size, writable, frame_done, f->token);
     if (!region) frame_done((PyObject *)self, f->token);
     if (!region || !meta || !stream) {
         Py_XDECREF(region);

@@ -41,8 +41,8 @@ static void forget_busy(struct handle *h) {
 
 /* Another thread copies something large. */
 static SELDOM void wait_while_busy(struct handle *h) {
-    if (h->busy_in != getpid()) forget_busy(h);
-    while (h->busy) {
+    if (h->busy_in != getpid() && !SLR_DEFECT(forked_child_waits_for_copy)) forget_busy(h);
+    while (h->busy && !SLR_DEFECT(copies_let_threads_in)) {
         Py_BEGIN_ALLOW_THREADS
         PyThread_acquire_lock(h->busy_lock, WAIT_LOCK);
         PyThread_release_lock(h->busy_lock);
@@ -58,7 +58,7 @@ void handle_relock(struct handle *h) { handle_lock(h); }
 void handle_unlock(struct handle *h) { (void)h; }
 
 PyThreadState *handle_release_gil(struct handle *h) {
-    handle_relock(h);
+    if (!SLR_DEFECT(arguments_let_threads_in)) handle_relock(h);
     PyThread_acquire_lock(h->busy_lock, WAIT_LOCK);
     h->busy = true;
     h->busy_in = getpid();

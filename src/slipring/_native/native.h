@@ -14,6 +14,7 @@
 #include <structmember.h>
 #include <sys/types.h>
 
+#include "../../../core/src/defects.h" /* the only private header of the core: planted defects */
 #include "slipring.h"
 
 #define LARGE_COPY 32768 /* bytes worth releasing the GIL for */

@@ -144,7 +144,8 @@ PyObject *subscriber_next(PyObject *object) {
         struct timeout forever = {.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
         message = subscriber_recv_until(self, &forever, NULL, NULL, true);
     }
-    if (!message && self->handle.closing && closed_is_raised()) PyErr_Clear(); /* closing ends the iteration */
+    /* Closing ends the iteration. */
+    if (!message && self->handle.closing && (SLR_DEFECT(interrupt_ends_iteration) || closed_is_raised())) PyErr_Clear();
     return message;
 }
 

@@ -63,12 +63,13 @@ static int open_topic(Subscriber *self, bool topic_is_new) {
     unsigned long long since;
     if (own != Py_None) {
         if (!PyArg_ParseTuple(own, "IK", &filter.own_entry, &since)) return -1;
-        filter.ignore_own = true;
+        filter.ignore_own = !SLR_DEFECT(own_messages_delivered);
         filter.own_since = since;
     }
     /* All messages of a new topic are newer than this subscription: from 0 on, what is gone already counts as lost. */
     bool everything = topic_is_new && start != SLIPRING_START_SEQ;
     how.start = everything ? SLIPRING_START_SEQ : start;
+    if (SLR_DEFECT(missed_before_attach_not_counted) && everything) how.start = SLIPRING_START_OLDEST;
     how.start_seq = everything ? 0 : start_seq;
     how.conflate = conflate != 0;
     how.expires_ns = expires_ns;
@@ -94,7 +95,7 @@ static int open_topic(Subscriber *self, bool topic_is_new) {
 /* 1, 0 if there is no topic yet, -1 with an exception. One thread at a time: a second one would find the first one's cursor
  * or place taken. */
 static SELDOM int attach(Subscriber *self, bool topic_is_new) {
-    handle_lock(&self->handle);
+    if (!SLR_DEFECT(threads_attach_side_by_side)) handle_lock(&self->handle);
     int found = self->sub ? 1 : open_topic(self, topic_is_new);
     handle_unlock(&self->handle);
     return found;
@@ -224,9 +225,10 @@ int subscriber_wait(Subscriber *self, struct timeout *timeout) {
     code = slipring_wait(&self->sub, 1, NULL, 0, deadline, spin_ns);
     Py_END_ALLOW_THREADS
     bool in_vain = code && code != SLIPRING_INTERRUPTED, raised = !in_vain && PyErr_CheckSignals();
+    if (SLR_DEFECT(signals_do_not_end_a_wait)) raised = false;
     handle_lock(&self->handle);
     if (raised) return -1;
-    if (self->handle.closing) {
+    if (self->handle.closing && !SLR_DEFECT(closing_does_not_end_a_wait)) {
         raise_closed("subscriber");
         return -1;
     }
