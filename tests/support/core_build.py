@@ -4,6 +4,7 @@
 program(variant, name)      the Path of a program, up to date with the sources
 tests(variant)              every run of a program in that variant, longest first
 run(test, scale)            makes one of them
+package_environment(variant)  the environment in which the Python package of a variant is imported
 """
 
 import json
@@ -76,6 +77,13 @@ def run(test: Test, scale: float, *arguments: str, under: tuple[str, ...] = ()) 
     )
     assert done.returncode == 0, f"{' '.join(command)}\nexit code {done.returncode}\n{done.stdout[-8000:]}"
     return done.stdout
+
+
+@cache
+def package_environment(variant: str) -> dict[str, str]:
+    package = build(variant) / "package"
+    own_builds = os.pathsep.join(map(str, (REPOSITORY / "build").glob("cp*")))  # they stand aside
+    return {"PYTHONPATH": str(package), "MESONPY_EDITABLE_SKIP": own_builds}
 
 
 @cache
