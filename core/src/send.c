@@ -22,6 +22,7 @@ static inline void fill(slipring_publisher *pub, const struct slr_claimed *claim
     if (!SLR_DEFECT(body_written_after_commit)) slr_copy_in(place, body, size);
     slr_meta_write(pub, slr_meta_word_count(pub), place, size);
     SLR_POINT("send.filled");
+    if (SLR_DEFECT(send_does_more)) slr_defect_do_more();
     uint64_t lengths = slr_lengths(size, pub->type_size, pub->sender_size);
     slr_publish_finish(pub, claim->seq, claim->start + reserved, size, lengths, now);
     if (SLR_DEFECT(body_written_after_commit)) slr_copy_in(place, body, size);

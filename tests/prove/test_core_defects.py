@@ -125,7 +125,7 @@ def test_the_list_has_exactly_the_switches_in_the_sources():
 
 
 def test_every_kind_of_check_is_run():
-    assert defects.kinds(LIST) <= {*KINDS, "tests"}  # the latter by test_mutants.py
+    assert defects.kinds(LIST) <= {*KINDS, "tests", "guard"}  # by test_mutants.py and test_speed_guard.py
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,17 @@
 import re
 import subprocess
 import sys
-import tomllib
 
 import pytest
 
-from support import planted
+from support import defects, planted
 
-CATALOGUE = tomllib.loads((planted.REPOSITORY / "tests/prove/defects/package.toml").read_text())["defect"]
+CATALOGUE = defects.listed("package")
 PROMISES = (planted.REPOSITORY / "docs/spec/promises.md").read_text()
 
 
 def test_the_catalogue_lists_exactly_the_markers_of_the_sources():
-    listed = [defect["name"] for defect in CATALOGUE]
-    assert len(set(listed)) == len(listed)
-    assert set(listed) == set(planted.names())
+    assert {defect.name for defect in CATALOGUE} == set(planted.names())
 
 
 @pytest.mark.parametrize("marker", planted.names().values(), ids=lambda marker: marker.name)
@@ -28,12 +25,13 @@ def test_a_source_with_its_defect_is_another_and_compiles(marker):
     compile(changed, str(marker.path), "exec")
 
 
-@pytest.mark.parametrize("defect", CATALOGUE, ids=lambda defect: defect["name"])
+@pytest.mark.parametrize("defect", CATALOGUE, ids=lambda defect: defect.name)
 def test_a_defect_names_its_promise_and_tests_that_exist(defect):
-    assert set(defect) == {"name", "says", "promise", "tests"}
-    assert re.search(rf"^\| {defect['promise']} \|", PROMISES, re.MULTILINE)
-    assert defect["says"].endswith(".")
-    for test in defect["tests"].split():
+    assert re.search(rf"^\| {defect.promise} \|", PROMISES, re.MULTILINE)
+    assert defect.says.endswith(".")
+    [check] = defect.found_by
+    assert set(check) == {"tests"}
+    for test in check["tests"].split():
         assert (planted.REPOSITORY / "tests" / test).exists()
 
 
