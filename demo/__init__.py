@@ -23,4 +23,4 @@ in reading order:
 import sys
 from pathlib import Path
 
-sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))  # where `storm` is
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))  # where `storm` is

@@ -10,7 +10,7 @@ from pathlib import Path
 import slipring
 from storm import journal
 from storm.journal import Kind
-from storm.strikes import Blows
+from storm.strikes import RandomKills
 from storm.supervisor import Role, Supervisor
 
 SEED = int(os.environ.get("SLIPRING_STORM_SEED", "0")) or random.randrange(1, 1 << 32)
@@ -25,7 +25,7 @@ class Storm(Supervisor):
     def __init__(self, root: Path, work: Path, roles: list[Role]) -> None:
         topics = sorted({role.topic for role in roles})
         super().__init__(root, work, "test", topics, roles, PRELOAD)
-        self.blows = Blows(self, SEED)
+        self.random_kills = RandomKills(self, SEED)
 
     def look_after(self) -> None:
         for role in self.roles:

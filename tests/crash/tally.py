@@ -31,8 +31,8 @@ class Tally:
     def add(self, storm: Storm, **audited: int) -> None:
         self.killed += storm.killed
         self.paused += storm.paused
-        self.gaps += storm.blows.gaps
-        self.metronome_ms += storm.blows.metronome_ms
+        self.gaps += storm.random_kills.gaps
+        self.metronome_ms += storm.random_kills.metronome_ms
         self.audited.update(audited)
 
     def lines(self) -> list[str]:

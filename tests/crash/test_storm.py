@@ -107,8 +107,8 @@ def storm_over(bus_root, tmp_path, tally, workers_in_c):
             storm = Storm(bus_root, tmp_path / topic, roles)
             try:
                 storm.start_all()
-                storm.blows.expect_progress()
-                during = getattr(storm.blows, how)
+                storm.random_kills.expect_progress()
+                during = getattr(storm.random_kills, how)
                 tally.time(storm, lambda during=during, t=seconds, k=kills: during(t, k))
                 stats = storm.finish()
             finally:

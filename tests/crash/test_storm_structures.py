@@ -40,8 +40,8 @@ def storms(bus_root, tmp_path, tally, workers_in_c):
                 try:
                     for role in storm.roles:
                         storm.start(role)
-                    storm.blows.expect_progress()
-                    tally.time(storm, lambda s=storm, t=seconds, k=kills: s.blows.kill_for(t, k))
+                    storm.random_kills.expect_progress()
+                    tally.time(storm, lambda s=storm, t=seconds, k=kills: s.random_kills.kill_for(t, k))
                     storm.board.order_stop()
                     storm.end(*FIRST)
                     for number in range(len(storm.topics)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills and pauses processes at random instants. The seed decides whom, how and for how long; not the machine's timing.
 
-Blows      one blow after the other, and after each the survivors have to make progress (crash tests)
-Schedule   strikes now and then beside other work, from one loop that calls step() (soak, demo)
+RandomKills   one strike after the other; after each the survivors have to make progress (crash tests)
+Schedule      strikes now and then beside other work, from one loop that calls step() (soak, demo)
 """
 
 import random
@@ -19,8 +19,8 @@ _DIES_PAUSED, _IS_PAUSED = 0.1, 0.1
 _METRONOME_ROW = 60
 
 
-class Blows:
-    """`gaps`: of every survivor from one blow to the next, as (ms, whose, after whose death)."""
+class RandomKills:
+    """`gaps`: of every survivor from one strike to the next, as (ms, whose, after whose death)."""
 
     def __init__(self, supervisor: Supervisor, seed: int) -> None:
         self._supervisor, self._random = supervisor, random.Random(seed)
