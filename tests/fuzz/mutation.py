@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz.running import FOUND, Outcome
+from support.patience import scaled
 
 CORPUS = Path(__file__).parent / "corpus"
-HANG_S = 10
+HANG_S = int(scaled(10))
 EXTREMES = (
     0,
     1,

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from support import core_build, defects
 from support.core_build import REPOSITORY
+from support.patience import scaled
 
 TARGETS = REPOSITORY / "core/tests/fuzz"
 BUILD = REPOSITORY / "build-fuzz"  # what runs find
 FOUND = BUILD / "found"
-HANG_S = 20  # one input takes milliseconds; the machine may be busy
+HANG_S = int(scaled(20))  # one input takes milliseconds; the machine may be busy
 LONGEST_INPUT = 240
 GRACE_S = 300
 
