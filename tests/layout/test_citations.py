@@ -7,12 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from prove import record
+from support import defects
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 INVARIANTS = (REPOSITORY / "docs/spec/invariants.md").read_text()
 DESIGNS = (REPOSITORY / "docs/guides/from-the-five-designs.md").read_text()
 SECURITY = (REPOSITORY / "docs/security.md").read_text()
 CITED = sorted(set(re.findall(r"`([\w/]+\.py)::(test_\w+)`", INVARIANTS + DESIGNS + SECURITY)))
 PROGRAMS = sorted(set(re.findall(r"`([\w/]+\.c)`", INVARIANTS + SECURITY)))
+PROMISES = (REPOSITORY / "docs/spec/promises.md").read_text()
+PROMISE = re.compile(r"^\| (\d+) \| .* \| (.*?) \| (.*?) \| (.*?) \|$", re.MULTILINE)
+INVARIANT = re.compile(r"^\| ([IC]?\d+) \| .* \| (\d+) \| (.*?) \|$", re.MULTILINE)
+FOR_PROVE = ("prove/", "foreign/", "states/", "a_recoverer_killed", "two_deaths", "two_ends_killed")
+PARTS = {part.name for part in record.parts()}
 PAGES = [
     *REPOSITORY.glob("*.md"),
     *(REPOSITORY / "docs").rglob("*.md"),
@@ -71,3 +79,32 @@ def test_links_lead_somewhere(page):
         if anchor:
             headings = re.findall(r"^#+ (.+)$", found.read_text(), re.MULTILINE)
             assert anchor in {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}, target
+
+
+def sections() -> dict[str, str]:
+    """Of the invariants, by number."""
+    found = re.split(r"^###? ", INVARIANTS, flags=re.MULTILINE)
+    return {section.partition(".")[0]: section for section in found if re.match(r"[IC]?\d+\.", section)}
+
+
+def test_the_table_of_tiers_has_every_invariant_and_its_count_of_tests():
+    rows = {number: (int(count), parts) for number, count, parts in INVARIANT.findall(INVARIANTS)}
+    assert set(rows) == set(sections())
+    for number, section in sections().items():
+        cited = {*re.findall(r"`([\w/]+\.py(?:::\w+)?)`", section), *re.findall(r"`([\w/]+\.c)`", section)}
+        ordinary = [one for one in cited if not any(mark in one for mark in FOR_PROVE)]
+        assert rows[number][0] == len(ordinary) > 0, number
+        assert set(filter(None, rows[number][1].split(", "))) <= PARTS, number
+
+
+def test_every_promise_is_tested_in_make_test_and_its_parts_and_mutants_are_as_listed():
+    planted = [*defects.listed("core"), *defects.listed("package")]
+    rows = PROMISE.findall(PROMISES)
+    assert [int(row[0]) for row in rows] == list(range(1, 33))
+    for number, tests, parts, mutants in rows:
+        places = re.findall(r"`([\w/.]+)`", tests)
+        assert places and not any(place.startswith(FOR_PROVE) for place in places), number
+        for place in places:
+            assert (REPOSITORY / ("" if place.startswith("core/tests") else "tests") / place).exists(), place
+        assert set(filter(None, parts.split(", "))) <= PARTS, number
+        assert int(mutants or 0) == sum(defect.promise == int(number) for defect in planted), number

@@ -9,7 +9,6 @@ defects that Python tests must find.
 import re
 import shlex
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -126,10 +125,3 @@ def test_the_list_has_exactly_the_switches_in_the_sources():
 
 def test_every_kind_of_check_is_run():
     assert defects.kinds(LIST) <= {*KINDS, "tests", "guard"}  # by test_mutants.py and test_speed_guard.py
-
-
-@pytest.mark.parametrize(
-    "defect", [defect for defect in defects.listed(LIST) if defect.promise], ids=lambda defect: defect.name
-)
-def test_the_promise_that_a_defect_breaks_names_it(defect):
-    assert f"`{defect.name}`" in defects.promised(Path(REPOSITORY / "docs/spec/promises.md"), defect.promise)

@@ -9,7 +9,6 @@ import os
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from support.core_build import REPOSITORY
 
@@ -67,9 +66,3 @@ def chosen(defect: str) -> dict[str, str]:
     """The environment in which a build with defects makes this mistake; "": none."""
     environment = {key: value for key, value in os.environ.items() if key != "SLIPRING_DEFECT"}
     return {**environment, "SLIPRING_DEFECT": defect} if defect else environment
-
-
-def promised(document: Path, promise: int) -> str:
-    """The row of a promise in docs/spec/promises.md."""
-    [row] = [line for line in document.read_text().splitlines() if line.startswith(f"| {promise} |")]
-    return row
