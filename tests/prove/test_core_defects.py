@@ -14,13 +14,9 @@ import pytest
 
 from fuzz import running
 from support import core_build, defects
-from support.core_build import REPOSITORY
 
 WATCHDOG_S = 600
 LIST = "core"
-SOURCES = ("core/src", "src/slipring/_native", "core/tests/schedules")
-SWITCH = re.compile(r"\bSLR_DEFECT\((\w+)\)")
-MACRO = "name"  # in the head of defects.h
 STATES_AGAIN = re.compile(
     r"^to see it again: every_crash_state_of_\w+_is_survived (.*step=.*)$", re.MULTILINE
 )
@@ -115,12 +111,6 @@ def test_a_build_with_defects_passes_as_long_as_none_is_chosen(words):
 def test_a_fuzz_target_with_defects_passes_as_long_as_none_is_chosen():
     outcome = running.run(core_build.program("fuzz_defects", "fuzz_attach_topic"), "attach_topic", seconds=0)
     assert not outcome.failure, outcome.failure
-
-
-def test_the_list_has_exactly_the_switches_in_the_sources():
-    files = [path for place in SOURCES for path in (REPOSITORY / place).rglob("*.[ch]")]
-    switches = {name for path in files for name in SWITCH.findall(path.read_text())} - {MACRO}
-    assert switches == {defect.name for defect in defects.listed(LIST)}
 
 
 def test_every_kind_of_check_is_run():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The planted defects of the Python package are markers in its sources; `make prove` sees that tests notice them."""
+"""Planted defects are switches in the C sources and markers in the Python ones, and all are listed in
+tests/prove/defects; `make prove` sees that the checks notice them."""
 
 import re
 import subprocess
@@ -11,6 +12,13 @@ from support import defects, planted
 
 CATALOGUE = defects.listed("package")
 PROMISES = (planted.REPOSITORY / "docs/spec/promises.md").read_text()
+
+
+def test_the_catalogue_lists_exactly_the_switches_of_the_c_sources():
+    places = ("core/src", "src/slipring/_native", "core/tests/schedules")
+    files = [path for place in places for path in (planted.REPOSITORY / place).rglob("*.[ch]")]
+    switches = {name for path in files for name in re.findall(r"\bSLR_DEFECT\((\w+)\)", path.read_text())}
+    assert switches - {"name"} == {defect.name for defect in defects.listed("core")}  # name: in defects.h
 
 
 def test_the_catalogue_lists_exactly_the_markers_of_the_sources():
