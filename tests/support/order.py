@@ -1,35 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which tests run in one process, and which begin first, for `pytest -n 2 --dist loadgroup --no-loadscope-reorder`.
 
-Tests that use the shared Spark session are one group: they share one JVM. A program of the core is a group of its own.
-All other tests of a file are one. Groups that take long begin first, so that no worker is left with one at the end.
+Tests that share something costly are one group: the Spark session with its JVM, the short run of the demo. A program
+of the core is a group of its own. All other tests of a file are one. Groups that take long begin first, so that no
+worker is left with one at the end.
 """
 
 import pytest
 
-SPARK = "spark"
-# By `pytest --durations=0`; what is not listed takes less than those.
-LONGEST_FIRST: list[str] = []
+SHARED = {"spark": "the Spark session", "show": "the run of the demo"}  # fixture: group
 EACH_TEST_A_GROUP = ("tests/core/test_core_programs.py",)
+# By `pytest --durations=0`; what is not listed takes less.
+LONGEST_FIRST = [
+    SHARED["spark"],
+    "tests/spark/test_sink_kills.py",
+    "tests/spark/test_record_killed.py",
+    "tests/demo/test_demo_with_spark.py",
+    "tests/spark/test_sink_cluster.py",
+    "tests/spark/test_connect.py",
+    "tests/core/test_core_programs.py",
+    "tests/spark/test_sink_instructions.py",
+    "tests/package/test_examples_run.py",
+    "tests/crash/test_storm.py",
+    "tests/crash/test_storm_structures.py",
+    "tests/spark/test_replay_report_commands.py",
+    "tests/spark/test_record_command.py",
+    SHARED["show"],
+    "tests/speed/test_hot_paths.py",
+    "tests/bridge/test_kills.py",
+]
 
 
 def arrange(items: list[pytest.Item]) -> None:
-    groups = {item: _group(item) for item in items}
     rank = {name: number for number, name in enumerate(LONGEST_FIRST)}
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: rank.get(_family(item, groups[item]), len(rank)))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    items.sort(key=lambda item: rank.get(_shared(item) or _path(item), len(rank)))
 
 
 def _group(item: pytest.Item) -> str:
-    if "spark" in getattr(item, "fixturenames", ()):
-        return SPARK
     path = _path(item)
-    return item.nodeid if path in EACH_TEST_A_GROUP else path
+    return _shared(item) or (item.nodeid if path in EACH_TEST_A_GROUP else path)
 
 
-def _family(item: pytest.Item, group: str) -> str:
-    return SPARK if group == SPARK else _path(item)
+def _shared(item: pytest.Item) -> str | None:
+    fixtures = getattr(item, "fixturenames", ())
+    return next((group for fixture, group in SHARED.items() if fixture in fixtures), None)
 
 
 def _path(item: pytest.Item) -> str:

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files that the order of the tests names are there: a renamed one would lose its place unnoticed."""
+
+import pytest
+
+from support import order
+from support.core_build import REPOSITORY
+
+
+@pytest.mark.parametrize("name", [*order.LONGEST_FIRST, *order.EACH_TEST_A_GROUP])
+def test_a_name_in_the_order_is_a_file_or_a_shared_fixture(name):
+    assert name in order.SHARED.values() or (REPOSITORY / name).is_file()
+
+
+def test_a_shared_fixture_brings_its_tests_into_one_group(request):
+    class Item:
+        fixturenames = ("bus", "spark")
+        path, config, nodeid = request.path, request.config, "x::y"
+
+    assert order._group(Item()) == order.SHARED["spark"]
+    Item.fixturenames = ("bus",)
+    assert order._group(Item()) == "tests/unit/test_order.py"
