@@ -48,6 +48,7 @@ def _reader(
 ) -> Role:
     config: dict[str, Any] = {"take": take, "settings": how, "largest": _LARGEST_BYTES, "account_s": 1.0}
     config |= {"hold_s": 0.02, "commits": 0.05} | ({"nap_messages": nap} if nap else {})
+    config |= {"most": 200} if take in ("recv_many", "recv_batch") else {}  # one size of buffers
     return Role(name, "storm.roles:reader", TOPICS[topic], config, mortal, in_c)
 
 

@@ -107,9 +107,11 @@ def publisher(
 
 
 class _Reader:
-    def __init__(self, me: Worker, reading: Reading, largest: int, hold_s: float) -> None:
+    def __init__(
+        self, me: Worker, reading: Reading, largest: int = 0, hold_s: float = 0.0, most: int = 0
+    ) -> None:
         self._me, self._reading, self._sub = me, reading, reading.subscriber
-        self._room, self._hold_s = bytearray(largest), hold_s
+        self._room, self._hold_s, self._most = bytearray(largest), hold_s, most
 
     def row(self, message: Any) -> Record:
         opened = bodies.check(message.sender, message.body)
@@ -119,14 +121,17 @@ class _Reader:
     def _rows(self, *messages: Any) -> list[Record]:
         return [self.row(message) for message in messages if message is not None]
 
+    def _batch(self) -> int:
+        return self._most or self._me.random.randrange(1, _MOST_TAKEN)
+
     def recv(self) -> list[Record]:
         return self._rows(self._sub.recv(timeout=POLL_S))
 
     def recv_many(self) -> list[Record]:
-        return self._rows(*self._sub.recv_many(self._me.random.randrange(1, _MOST_TAKEN), timeout=POLL_S))
+        return self._rows(*self._sub.recv_many(self._batch(), timeout=POLL_S))
 
     def recv_batch(self) -> list[Record]:
-        batch = self._sub.recv_batch(self._me.random.randrange(1, _MOST_TAKEN), timeout=POLL_S)
+        batch = self._sub.recv_batch(self._batch(), timeout=POLL_S)
         columns = (batch.column(name) for name in ("offset", "sender", "type", "value"))
         return [
             self.row(
@@ -175,14 +180,16 @@ def reader(
     hold_s: float = 0.0,
     commits: float = 0.2,
     nap_messages: int = 0,
+    most: int = 0,
 ) -> None:
-    """nap_messages: sleeps again and again until it is so many messages behind, so that a lossy ring laps it."""
+    """most: in a batch; 0: random. nap_messages: sleeps again and again until it is so many messages behind, so that a
+    lossy ring laps it."""
     me = Worker(**worker)
     if isinstance(settings.get("types"), list):
         settings["types"] = tuple(settings["types"])
     with me.bus.subscriber(me.topic, **settings) as sub:
         reading = Reading(me, sub, account_s)
-        taking = getattr(_Reader(me, reading, largest, hold_s), take)
+        taking = getattr(_Reader(me, reading, largest, hold_s, most), take)
         awake = nap_messages  # a nap comes first
         while True:
             rows = taking()
@@ -211,7 +218,7 @@ def member(worker: dict, usual: int = 400, largest: int = 2048) -> None:
     with me.bus.join(me.topic, me.sender) as both:
         publishing = _Publisher(me, both, usual, largest, bodies.HEADER_BYTES, 0.0)
         reading = Reading(me, both.subscriber)
-        reader = _Reader(me, reading, 0, 0.0)
+        reader = _Reader(me, reading)
 
         def take_all(timeout: float) -> None:
             rows = [reader.row(message) for message in both.recv_many(1 << 16, timeout=timeout)]
