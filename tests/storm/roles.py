@@ -152,8 +152,7 @@ class _Reader:
                 os.sched_yield()
             if self._hold_s and self._me.random.random() < _HELD_LONGER:
                 time.sleep(self._me.random.random() * self._hold_s)
-            same = bytes(message.body) == contents and self.row(message)[3:] == before[3:]
-            return [before if same else self._reading.changed(message.seq)]
+            return [before if bytes(message.body) == contents else self._reading.changed(message.seq)]
 
     def wait(self) -> list[Record]:
         ready = slipring.wait([self._sub], timeout=POLL_S)

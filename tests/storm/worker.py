@@ -111,7 +111,7 @@ class Reading:
 
     def write(self, rows: Iterable[Record]) -> None:
         rows, now = list(rows), time.monotonic_ns()
-        if self.subscriber.lost != self._lost or now - self._counted_ns >= self._account_ns:
+        if now - self._counted_ns >= self._account_ns or self.subscriber.lost != self._lost:
             counted = self._counters(Kind.COUNTED)
             rows.append(counted)
             self._lost, self._counted_ns = counted.c, now
