@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from support.leaks import SHM
 PATIENCE_S = 300  # for all tests of a defect
 NOT_RUN = (2, 4, 5)  # of pytest's exit codes: interrupted while collecting, wrong usage, no tests
 OPTIONS = ("-p", "no:cacheprovider", "-q", "-x", "--tb=no", "--timeout=60")
+MARK = "SLIPRING_TEST_RUN"  # in the environment of everything that a run starts
 QUICKLY = {"SLIPRING_STEP_TRIALS": "600", "SLIPRING_SHRINK": "0", "SLIPRING_TEST_PATIENCE": "1"}
 SOUND = {
     "core": ["conformance/test_accounting.py", "unit/test_lengths.py"],
@@ -49,21 +51,21 @@ def first_failure(environment: dict[str, str], tests: str) -> str:
     """The first test that fails with the package of that environment; empty if all pass."""
     settings = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", *OPTIONS, *(f"tests/{test}" for test in tests.split())]
+    mark = str(uuid.uuid4())
     run = subprocess.Popen(
         command,
         cwd=core_build.REPOSITORY,
-        env={**settings, **QUICKLY},
+        env={**settings, **QUICKLY, MARK: mark},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        start_new_session=True,
     )
     try:
         output, _ = run.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         return "(hangs)"
     finally:
-        clear(run)
+        clear(run, mark)
     lines = output.splitlines()
     failures = [line.split(" - ")[0] for line in lines if line.startswith(("FAILED ", "ERROR "))]
     uncollected = any("::" not in failure for failure in failures)
@@ -74,13 +76,26 @@ def first_failure(environment: dict[str, str], tests: str) -> str:
     return failures[0] if failures else ""
 
 
-def clear(run: subprocess.Popen[str]) -> None:
-    """End what a defect left running, and remove its files."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(run.pid, signal.SIGKILL)
+def clear(run: subprocess.Popen[str], mark: str) -> None:
+    """End what a defect left running, whatever its group and parent, and remove its files."""
+    run.kill()
+    while left := marked(mark):  # what starts another process meanwhile is found the next time
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     run.communicate()
     for root in SHM.glob(f"slipring-test-{run.pid}-*"):
         shutil.rmtree(root, ignore_errors=True)
+
+
+def marked(mark: str) -> list[int]:
+    """Processes that have the mark in their environment; one that has ended has none."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"{MARK}={mark}".encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found
 
 
 @pytest.mark.timeout(2 * PATIENCE_S)

@@ -80,7 +80,11 @@ class ForkServer:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         command = [sys.executable, "-P", __file__, str(theirs.fileno()), label, *preload]
-        paths = [os.environ.get("PYTHONPATH", ""), str(TESTS), str(TESTS.parent)]  # a package under test first
+        paths = [
+            os.environ.get("PYTHONPATH", ""),
+            str(TESTS),
+            str(TESTS.parent),
+        ]  # a package under test first
         path = {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         self._server = subprocess.Popen(
             command,
