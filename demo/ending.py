@@ -7,6 +7,7 @@ once more to every topic.
 """
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from demo import interruption, robot
 from storm import journal
 from storm.journal import Kind
 from storm.supervisor import Role, Supervisor
+
+ENDS_WITHIN_S = 60.0  # decides only that it never will
 
 
 class Robot(Supervisor):
@@ -79,8 +82,15 @@ def files_beside_topics(bus: slipring.Bus) -> list[str]:
     return sorted(set(os.listdir(bus.path)) - known)
 
 
-def processes_of(root: Path) -> list[str]:
-    """Processes that were started for this run and still exist."""
+def processes_left(root: Path) -> list[str]:
+    """Processes of this run that do not end. Spark's JVM and its workers end a moment after the job itself."""
+    deadline = time.monotonic() + ENDS_WITHIN_S
+    while (found := _processes_of(root)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _processes_of(root: Path) -> list[str]:
     found = []
     for directory in Path("/proc").glob("[0-9]*"):
         try:

@@ -132,4 +132,4 @@ class Run:
         self._bus.close()
         self._robot.close()
         shutil.rmtree(self._root)
-        return [str(path) for path in left] + ending.processes_of(self._root)
+        return [str(path) for path in left] + ending.processes_left(self._root)
