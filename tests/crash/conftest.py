@@ -21,8 +21,8 @@ def tally():
 
 
 @pytest.fixture(scope="session")
-def workers_in_c(tmp_path_factory):
-    native.build(tmp_path_factory.mktemp("workers"))
+def workers_in_c():
+    native.build()
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ class Soak:
         for topic, settings in plan.settings(slots).items():
             self._bus.create(topic, **settings)
         self._work.mkdir(parents=True)
-        native.build(self._work)
+        native.build()
         roles = plan.roles(slots)
         for role in roles:
             role.leak = leaks.get(role.name, "")

@@ -4,15 +4,13 @@
 import os
 from pathlib import Path
 
-from support import natives
+from support import core_build
 
 PROGRAM = "SLIPRING_STORM_PROGRAM"  # in the environment of the fork server
-HERE = Path(__file__).parent
 
 
-def build(directory: Path) -> Path:
-    program = directory / "worker"
-    natives.build(HERE / "c", program)
+def build() -> Path:
+    program = core_build.program("shipped", "storm_worker")
     os.environ[PROGRAM] = str(program)
     return program
 

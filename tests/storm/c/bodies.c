@@ -7,14 +7,14 @@
 #include "storm.h"
 
 uint32_t body_size(struct worker *me, const struct sizes *sizes, bool with_header) {
-    uint64_t kind = throw_dice(&me->actor, 10000);
+    uint64_t kind = throw_dice(&me->life, 10000);
     uint32_t usual = sizes->usual - HEADER_BYTES;
     if (!with_header && sizes->smallest < HEADER_BYTES && kind < 600) return sizes->smallest;
     if (!with_header && sizes->smallest < HEADER_BYTES && kind < 1600)
-        return sizes->smallest + (uint32_t)throw_dice(&me->actor, HEADER_BYTES - sizes->smallest);
+        return sizes->smallest + (uint32_t)throw_dice(&me->life, HEADER_BYTES - sizes->smallest);
     if (kind >= (sizes->largest <= 1u << 16 ? 9900 : 9985))
-        return sizes->usual + (uint32_t)throw_dice(&me->actor, 1 + ((sizes->largest - sizes->usual) >> throw_dice(&me->actor, 10)));
-    return HEADER_BYTES + (uint32_t)throw_dice(&me->actor, 1 + (usual >> throw_dice(&me->actor, 7)));
+        return sizes->usual + (uint32_t)throw_dice(&me->life, 1 + ((sizes->largest - sizes->usual) >> throw_dice(&me->life, 10)));
+    return HEADER_BYTES + (uint32_t)throw_dice(&me->life, 1 + (usual >> throw_dice(&me->life, 7)));
 }
 
 const char *type_of(uint64_t identity) { return identity % 2 ? "odd" : "even"; }

@@ -22,7 +22,7 @@ static bool again(struct worker *me, int code) {
     if (code == SLIPRING_INTERRUPTED) return true;
     if (code != SLIPRING_FULL) return false;
     sched_yield();
-    return !stopping(&me->actor);
+    return !stopping(&me->life);
 }
 
 static int report(struct worker *me, int code, uint64_t seq, uint64_t identity) {
@@ -45,7 +45,7 @@ static int send_one(struct worker *me, slipring_publisher *pub) {
 /* Every second counter, because a batch has one type. */
 static int send_many(struct worker *me, slipring_publisher *pub) {
     slipring_body bodies[MOST_IN_A_BATCH];
-    size_t count = 1 + throw_dice(&me->actor, MOST_IN_A_BATCH - 1), done = 0;
+    size_t count = 1 + throw_dice(&me->life, MOST_IN_A_BATCH - 1), done = 0;
     uint64_t first = next_identity(me, 1), last = count > 1 ? next_identity(me, 2 * (count - 1)) : first;
     const char *type = type_of(first);
     for (size_t i = 0; i < count; i++) {
@@ -76,7 +76,7 @@ static int lend(struct worker *me, slipring_publisher *pub) {
     while (again(me, code));
     if (code != SLIPRING_OK) return report(me, code, 0, who);
     body_make(who | POISON, claim.body, size);
-    if (throw_dice(&me->actor, 1000) < aborted) {
+    if (throw_dice(&me->life, 1000) < aborted) {
         code = slipring_publisher_abort(pub, &claim);
         if (code == SLIPRING_OK) write_down(me, ABORTED, 0, who, 0, 0);
         return code;
@@ -93,24 +93,24 @@ static void keep_pace(int64_t *next, int64_t period_ns) { /* ticks missed by bei
 }
 
 int publish(struct worker *me, char **options, int count) {
-    struct actor *actor = &me->actor;
+    struct life *life = &me->life;
     slipring_publisher *pub;
     if (count < 6) return 2;
     sizes = (struct sizes){(uint32_t)atoi(options[0]), (uint32_t)atoi(options[1]), (uint32_t)atoi(options[2])};
     aborted = strtoull(options[3], NULL, 10);
     int64_t period_ns = strtoll(options[4], NULL, 10);
     for (size_t i = 0; i < MOST_IN_A_BATCH; i++) {
-        if (!(room[i] = malloc(sizes.largest))) actor_fail("malloc");
+        if (!(room[i] = malloc(sizes.largest))) life_fail("malloc");
         if (period_ns) memset(room[i], 1, sizes.largest); /* resident from the beginning: growth is not ours */
     }
-    if (slipring_publisher_open(actor->bus, actor->topic, actor->sender, strlen(actor->sender), NULL, &pub)) actor_fail("open");
+    if (slipring_publisher_open(life->bus, life->topic, life->sender, strlen(life->sender), NULL, &pub)) life_fail("open");
     write_down(me, BEGAN, 0, 0, 0, 0);
-    for (int64_t next = now_ns(); !stopping(actor);) {
+    for (int64_t next = now_ns(); !stopping(life);) {
         if (period_ns) keep_pace(&next, period_ns);
-        const char *way = options[5 + throw_dice(actor, (uint64_t)count - 5)];
+        const char *way = options[5 + throw_dice(life, (uint64_t)count - 5)];
         int code = strcmp(way, "send") == 0 ? send_one(me, pub) : strcmp(way, "loan") == 0 ? lend(me, pub) : send_many(me, pub);
-        if (code != SLIPRING_OK && code != SLIPRING_FULL) actor_fail(way);
-        beat(actor);
+        if (code != SLIPRING_OK && code != SLIPRING_FULL) life_fail(way);
+        beat(life);
     }
     slipring_publisher_close(pub);
     return 0;

@@ -53,7 +53,7 @@ static bool keep(void *context, const slipring_message *m) {
 
 static int drain(struct worker *me, slipring_subscriber *sub, size_t *count) {
     size_t kept = 0, taken = 0;
-    int code = slipring_subscriber_drain(sub, 1 + throw_dice(&me->actor, MOST - 1), keep, &kept, &taken);
+    int code = slipring_subscriber_drain(sub, 1 + throw_dice(&me->life, MOST - 1), keep, &kept, &taken);
     for (size_t i = 0; i < taken; i++) rows[(*count)++] = row(me, &shown[i], room + i * largest, metas[i]);
     if (taken) return SLIPRING_OK;
     if (code != SLIPRING_EMPTY) return code;
@@ -70,9 +70,9 @@ static int hold(struct worker *me, slipring_subscriber *sub, size_t *count) {
     }
     if (code != SLIPRING_OK) return code;
     struct record first = row(me, &m, m.body, m.meta);
-    for (uint64_t i = throw_dice(&me->actor, 4); i > 0; i--) sched_yield();
-    if (hold_ns && throw_dice(&me->actor, 10) == 0) {
-        struct timespec rest = {0, (long)throw_dice(&me->actor, (uint64_t)hold_ns)};
+    for (uint64_t i = throw_dice(&me->life, 4); i > 0; i--) sched_yield();
+    if (hold_ns && throw_dice(&me->life, 10) == 0) {
+        struct timespec rest = {0, (long)throw_dice(&me->life, (uint64_t)hold_ns)};
         nanosleep(&rest, NULL);
     }
     struct record second = row(me, &m, m.body, m.meta);
@@ -85,7 +85,7 @@ static void commit(struct worker *me, slipring_subscriber *sub) {
     slipring_counts counts;
     slipring_subscriber_counts(sub, &counts);
     write_down(me, COMMITTING, counts.position, 0, 0, 0);
-    if (slipring_subscriber_commit(sub, counts.position)) actor_fail("commit");
+    if (slipring_subscriber_commit(sub, counts.position)) life_fail("commit");
     write_down(me, COMMITTED, counts.position, 0, 0, 0);
 }
 
@@ -98,10 +98,10 @@ static void write_rows(struct worker *me, size_t count, const slipring_counts *c
     if (counts->lost != lost_before || now_ns() - counted_ns >= account_ns) {
         rows[count++] = counters(me, COUNTED, counts);
         counted_ns = now_ns(), lost_before = counts->lost;
-        tell(&me->actor, WORD_LOST, counts->lost);
-        tell(&me->actor, WORD_RECEIVED, counts->received);
+        tell(&me->life, WORD_LOST, counts->lost);
+        tell(&me->life, WORD_RECEIVED, counts->received);
     }
-    append(&me->actor, rows, count * sizeof *rows);
+    append(&me->life, rows, count * sizeof *rows);
 }
 
 static slipring_subscriber *subscribe(struct worker *me, char **options) {
@@ -113,7 +113,7 @@ static slipring_subscriber *subscribe(struct worker *me, char **options) {
     while (how.start < 2 && strcmp(starts[how.start], options[1]) != 0) how.start++;
     if (*options[4]) how.cursor = options[4];
     if (*options[5]) how.filter = &filter;
-    if (slipring_subscriber_open(me->actor.bus, me->actor.topic, &how, &sub)) actor_fail("open");
+    if (slipring_subscriber_open(me->life.bus, me->life.topic, &how, &sub)) life_fail("open");
     return sub;
 }
 
@@ -128,29 +128,29 @@ int read_topic(struct worker *me, char **options, int option_count) {
                                                                                                     : copy_one;
     largest = (uint32_t)atoi(options[6]), account_ns = atoll(options[7]), hold_ns = atoll(options[8]);
     size_t bytes = (size_t)largest * (act == drain ? MOST : 1);
-    if (!(room = malloc(bytes))) actor_fail("malloc");
+    if (!(room = malloc(bytes))) life_fail("malloc");
     if (account_ns) memset(room, 1, bytes); /* resident from the beginning: growth is not ours */
     slipring_subscriber *sub = subscribe(me, options);
     slipring_counts counts;
     slipring_subscriber_counts(sub, &counts);
     struct record last[2] = {counters(me, STARTED, &counts)};
-    append(&me->actor, last, sizeof *last);
+    append(&me->life, last, sizeof *last);
     for (;;) {
         size_t count = 0;
         int code = act(me, sub, &count);
         slipring_subscriber_counts(sub, &counts);
         if (count) {
             write_rows(me, count, &counts);
-            beat(&me->actor);
+            beat(&me->life);
         } else if (code == SLIPRING_TIMEOUT || code == SLIPRING_EMPTY) {
-            if (reached_end(&me->actor, counts.position)) break;
+            if (reached_end(&me->life, counts.position)) break;
         } else if (code != SLIPRING_INTERRUPTED && code != SLIPRING_LAPPED && code != SLIPRING_OK) {
-            actor_fail(take);
+            life_fail(take);
         }
-        if (has_cursor && (!count || throw_dice(&me->actor, 1000) < commits)) commit(me, sub);
+        if (has_cursor && (!count || throw_dice(&me->life, 1000) < commits)) commit(me, sub);
     }
     last[0] = counters(me, COUNTED, &counts), last[1] = record(me, ENDED, 0, 0, 0, 0);
-    append(&me->actor, last, sizeof last);
+    append(&me->life, last, sizeof last);
     slipring_subscriber_close(sub);
     return 0;
 }

@@ -5,7 +5,7 @@
 #ifndef STORM_H
 #define STORM_H
 
-#include "actor.h"
+#include "life.h"
 
 #define MOST_IN_A_BATCH 12u
 #define POLL_S 0.05
@@ -25,7 +25,7 @@ struct record {
 };
 
 struct worker {
-    struct actor actor;
+    struct life life;
     uint64_t counter;
 };
 

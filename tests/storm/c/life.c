@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "actor.h"
+#include "life.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -14,28 +14,28 @@
 enum { STOP, STRIKES, FINALS, FIRST_SEAT = 8, SEAT_WORDS = 8 };
 #define BOARD_BYTES 4096
 
-_Noreturn void actor_fail(const char *what) {
+_Noreturn void life_fail(const char *what) {
     fprintf(stderr, "process %d: %s: %s\n", (int)getpid(), what, slipring_last_error()->message);
     exit(1);
 }
 
 void *map_file(const char *path, int access, int protection, size_t size) {
     int fd = open(path, access);
-    if (fd < 0) actor_fail(path);
+    if (fd < 0) life_fail(path);
     void *memory = mmap(NULL, size, protection, MAP_SHARED | MAP_POPULATE, fd, 0);
-    if (memory == MAP_FAILED) actor_fail(path);
+    if (memory == MAP_FAILED) life_fail(path);
     close(fd);
     return memory;
 }
 
-void actor_begin(struct actor *me, char **arguments) {
+void life_begin(struct life *me, char **arguments) {
     me->bus = arguments[0], me->topic = arguments[1];
     me->topic_number = (uint32_t)strtoul(arguments[2], NULL, 10);
     me->incarnation = strtoull(arguments[3], NULL, 10);
     me->seat = strtoull(arguments[4], NULL, 10);
     me->board = map_file(arguments[5], O_RDWR, PROT_READ | PROT_WRITE, BOARD_BYTES);
     me->journal = open(arguments[6], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (me->journal < 0) actor_fail(arguments[6]);
+    if (me->journal < 0) life_fail(arguments[6]);
     snprintf(me->sender, sizeof me->sender, "i%llu", (unsigned long long)me->incarnation);
     me->dice = me->incarnation * UINT64_C(0x9e3779b97f4a7c15) + 1;
     me->strike = atomic_load(&me->board[STRIKES]);
@@ -48,7 +48,7 @@ int64_t now_ns(void) {
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-uint64_t throw_dice(struct actor *me, uint64_t sides) { /* xorshift* */
+uint64_t throw_dice(struct life *me, uint64_t sides) { /* xorshift* */
     me->dice ^= me->dice >> 12, me->dice ^= me->dice << 25, me->dice ^= me->dice >> 27;
     return (me->dice * UINT64_C(2685821657736338717) >> 11) % sides;
 }
@@ -66,11 +66,11 @@ uint32_t crc32(const void *data, size_t size, uint32_t crc) {
     return ~crc;
 }
 
-void tell(struct actor *me, unsigned word, uint64_t value) {
+void tell(struct life *me, unsigned word, uint64_t value) {
     atomic_store(&me->board[FIRST_SEAT + me->seat * SEAT_WORDS + word], value);
 }
 
-void beat(struct actor *me) {
+void beat(struct life *me) {
     int64_t now = now_ns();
     uint64_t gap = me->last_ns ? (uint64_t)(now - me->last_ns) : 0;
     uint64_t strike = atomic_load(&me->board[STRIKES]);
@@ -81,13 +81,13 @@ void beat(struct actor *me) {
     atomic_fetch_add(&me->board[FIRST_SEAT + me->seat * SEAT_WORDS + WORD_BEATS], 1);
 }
 
-bool stopping(const struct actor *me) { return atomic_load(&me->board[STOP]) != 0; }
+bool stopping(const struct life *me) { return atomic_load(&me->board[STOP]) != 0; }
 
-bool reached_end(const struct actor *me, uint64_t position) {
+bool reached_end(const struct life *me, uint64_t position) {
     uint64_t final = atomic_load(&me->board[FINALS + me->topic_number]);
     return final != 0 && position >= final - 1;
 }
 
-void append(struct actor *me, const void *records, size_t size) {
-    if (write(me->journal, records, size) != (ssize_t)size) actor_fail("journal");
+void append(struct life *me, const void *records, size_t size) {
+    if (write(me->journal, records, size) != (ssize_t)size) life_fail("journal");
 }

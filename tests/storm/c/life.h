@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every C process of a storm or a soak has in hand: its place on the board (crash/board.py), its journal, dice, a
+ * What every C process of a storm or a soak has in hand: its place on the board (storm/board.py), its journal, dice, a
  * clock and zlib's checksum. */
-#ifndef ACTOR_H
-#define ACTOR_H
+#ifndef LIFE_H
+#define LIFE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 enum { WORD_BEATS, WORD_LAST_NS, WORD_LONGEST_NS, WORD_LOST, WORD_RECEIVED };
 
-struct actor {
+struct life {
     const char *bus, *topic;
     uint32_t topic_number;
     uint64_t incarnation, seat;
@@ -22,20 +22,20 @@ struct actor {
     int64_t last_ns;
 };
 
-#define ACTOR_ARGUMENTS 7
+#define LIFE_ARGUMENTS 7
 /* bus, topic, its number, incarnation, seat, board, journal */
-void actor_begin(struct actor *me, char **arguments);
-_Noreturn void actor_fail(const char *what);
+void life_begin(struct life *me, char **arguments);
+_Noreturn void life_fail(const char *what);
 void *map_file(const char *path, int access, int protection, size_t size);
 
 int64_t now_ns(void);
-uint64_t throw_dice(struct actor *me, uint64_t sides);
+uint64_t throw_dice(struct life *me, uint64_t sides);
 uint32_t crc32(const void *data, size_t size, uint32_t crc);
 
-void beat(struct actor *me);
-void tell(struct actor *me, unsigned word, uint64_t value);
-bool stopping(const struct actor *me);
-bool reached_end(const struct actor *me, uint64_t position);
-void append(struct actor *me, const void *records, size_t size); /* in one write: SIGKILL loses none of it */
+void beat(struct life *me);
+void tell(struct life *me, unsigned word, uint64_t value);
+bool stopping(const struct life *me);
+bool reached_end(const struct life *me, uint64_t position);
+void append(struct life *me, const void *records, size_t size); /* in one write: SIGKILL loses none of it */
 
 #endif
