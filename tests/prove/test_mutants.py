@@ -22,7 +22,7 @@ from support.leaks import SHM
 
 PATIENCE_S = 300  # for all tests of a defect
 NOT_RUN = (2, 4, 5)  # of pytest's exit codes: interrupted while collecting, wrong usage, no tests
-OPTIONS = ("-p", "no:cacheprovider", "-q", "-x", "--tb=no")
+OPTIONS = ("-p", "no:cacheprovider", "-q", "-x", "--tb=no", "--timeout=60")
 MARK = "SLIPRING_TEST_RUN"  # in the environment of everything that a run starts
 SETTINGS = {"SLIPRING_STEP_TRIALS": "600", "SLIPRING_SHRINK": "0"}
 

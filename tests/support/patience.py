@@ -17,9 +17,9 @@ def scaled(seconds: float) -> float:
 
 
 def scale_timeouts(items: list[pytest.Item]) -> None:
-    """The limits of pytest-timeout: those of markers, and the default of pyproject.toml."""
+    """The limits of pytest-timeout: those of markers, and the default of --timeout or pyproject.toml."""
     for item in items:
         marker = item.get_closest_marker("timeout")
-        default = float(item.config.getini("timeout") or 0)
+        default = float(item.config.getoption("timeout") or item.config.getini("timeout") or 0)
         seconds = marker.args[0] if marker is not None and marker.args else default
         item.add_marker(pytest.mark.timeout(scaled(seconds)), append=False)
