@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup
 SECONDS ?= 600
-JOBS ?= 2
+JOBS ?= 3
 HOURS ?= 2
 ONE_IN ?= 1
 
@@ -38,7 +38,7 @@ test: setup
 
 prove: setup
 	@sh tools/prove-tools.sh
-	PYTHONPATH=tests $(BIN)/python -m prove --jobs $(JOBS) $(PARTS)
+	PYTHONPATH=tests $(BIN)/python -m prove $(PARTS)
 
 demo: setup
 	$(BIN)/python -m demo

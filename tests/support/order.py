@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests run in one process, and which begin first, for `pytest -n 2 --dist loadgroup --no-loadscope-reorder`.
+"""Which tests run in one process, and which begin first, for `pytest -n 3 --dist loadgroup --no-loadscope-reorder`.
 
-Tests that share something costly are one group: the Spark session with its JVM, the short run of the demo. A program
-of the core is a group of its own. All other tests of a file are one. Groups that take long begin first, so that no
-worker is left with one at the end.
+Tests that share something costly are one group: the Spark session with its JVM, the short run of the demo. Each
+program of the core and each example is a group of its own. All other tests of a file are one. Groups that take long
+begin first, so that no worker is left with one at the end.
 """
 
 import pytest
 
 SHARED = {"spark": "the Spark session", "show": "the run of the demo"}  # fixture: group
-EACH_TEST_A_GROUP = ("tests/core/test_core_programs.py",)
+EACH_TEST_A_GROUP = ("tests/core/test_core_programs.py", "tests/package/test_examples_run.py")
 # By `pytest --durations=0`; what is not listed takes less.
 LONGEST_FIRST = [
     SHARED["spark"],
