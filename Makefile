@@ -55,6 +55,7 @@ lint: setup
 	$(BIN)/mypy
 	MESONPY_EDITABLE_SKIP="$$(echo $(CURDIR)/build/cp*)" PYTHONPATH=src $(BIN)/lint-imports --no-cache
 	sh tools/check-core.sh
+	PYTHONPATH=tests $(BIN)/python -m prove --check
 
 storm: setup
 	SLIPRING_STORM_SECONDS=$(SECONDS) SLIPRING_STORM_KILLS=$(KILLS) $(BIN)/python -m pytest -s \
