@@ -6,7 +6,7 @@ import os
 import pty
 import signal
 
-from support.waiting import WATCHDOG_S, eventually
+from support.waiting import WATCHDOG_S, eventually, wait_until_asleep
 
 
 def test_hz_measures_the_asked_number_of_messages(cli, bus, reads):
@@ -34,6 +34,7 @@ def test_hz_counts_what_it_lost_in_the_rate(cli, bus, reads):
     publisher.send_many([b"x"] * 500)
     meter.send_signal(signal.SIGCONT)
     eventually(lambda: bus.stats("t")["readers"][0]["lag"] == 0, "hz catching up")
+    wait_until_asleep(meter.pid)  # what it took is counted before it waits again
     meter.send_signal(signal.SIGINT)
     (total,) = (json.loads(line) for line in cli.finish(meter).stdout.splitlines())
     assert total["messages"] + total["lost"] == 500 and total["lost"] > 0
