@@ -20,7 +20,7 @@ import pytest
 from support import core_build, defects, planted
 from support.leaks import SHM
 
-PATIENCE_S = 300  # for all tests of a defect
+PATIENCE_S = 200  # for all tests of a defect
 NOT_RUN = (2, 4, 5)  # of pytest's exit codes: interrupted while collecting, wrong usage, no tests
 OPTIONS = ("-p", "no:cacheprovider", "-q", "-x", "--tb=no", "--timeout=60")
 MARK = "SLIPRING_TEST_RUN"  # in the environment of everything that a run starts
@@ -90,7 +90,7 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-@pytest.mark.timeout(2 * PATIENCE_S)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("name", "check"),
     [pytest.param(name, check, id=str(check)) for name in LISTS for check in defects.checks(name, "tests")],
@@ -107,7 +107,7 @@ def named_files(name: str) -> list[str]:
     return sorted({file for check in defects.checks(name, "tests") for file in check.value.split()})
 
 
-@pytest.mark.timeout(2 * PATIENCE_S)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "file"), [(name, file) for name in LISTS for file in named_files(name)])
 def test_the_named_tests_pass_as_long_as_no_defect_is_chosen(tmp_path, name, file):
     """Else they would fail whatever the defect is."""
