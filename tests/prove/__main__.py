@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """``PYTHONPATH=tests python -m prove [PART…]``: prove what has changed since it was last proven.
 
-A part that passes is recorded at once, so that an interrupted run goes on with the next part. --again also runs
-the parts that are proven already; --check only reports the parts that are not, and fails if there are any.
+A part that passes is recorded at once, so that an interrupted run continues with the next part; a part that failed
+continues with the tests that have not passed with the same sources. --again also runs the parts that are proven
+already; --check only reports the parts that are not, and fails if there are any.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from prove import record
 from prove.sources import REPOSITORY
 
 JOBS = 2
+TESTS = Path(__file__).resolve().parents[1]
 
 
 def main(arguments: list[str]) -> int:
@@ -63,20 +65,35 @@ def check(open_parts: list[record.Part]) -> int:
 
 
 def prove(part: record.Part, jobs: int) -> bool:
+    """Run the tests of the part that have not passed yet with these sources."""
     print(f"\nprove: {part.name}: {part.says}", flush=True)
-    before, begun = part.hash, time.monotonic()
+    before = part.hash
+    earlier = record.Passed.load(part, before)
+    if earlier.tests:
+        print(
+            f"prove: {part.name}: {len(earlier.tests)} tests have passed with these sources before",
+            flush=True,
+        )
+    begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="slipring-prove-") as place:
-        junit = Path(place) / "junit.xml"
+        junit, known = Path(place) / "junit.xml", Path(place) / "passed"
+        known.write_text("\n".join(earlier.tests))
+        settings = {"SLIPRING_PASSED": str(known), "PYTHONPATH": str(TESTS), **part.environment}
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(part.jobs or jobs), "--dist", "worksteal"]
-        command += [f"--junitxml={junit}", "-o", "junit_family=xunit1", *part.tests]
-        done = subprocess.run(command, cwd=REPOSITORY, env={**os.environ, **part.environment})
-        if done.returncode:
+        command += [f"--junitxml={junit}", "-o", "junit_family=xunit1", "-p", "prove.resume", *part.tests]
+        done = subprocess.run(command, cwd=REPOSITORY, env={**os.environ, **settings})
+        if not junit.exists():
             return False
-        proof = record.made(part, before, junit, time.monotonic() - begun)
+        passed, skipped = earlier.added(junit, time.monotonic() - begun), record.skipped(junit)
     if part.hash != before:
         print(f"prove: {part.name}: the sources changed during the run; it is not recorded", file=sys.stderr)
         return False
-    record.store(proof)
+    passed.store()
+    if skipped:
+        print(f"prove: {part.name}: skipped, so not proven: {', '.join(skipped)}", file=sys.stderr)
+    if done.returncode or skipped:
+        return False
+    record.store(record.made(part, passed))
     return True
 
 

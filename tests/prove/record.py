@@ -15,6 +15,7 @@ from prove.sources import REPOSITORY, hash_of
 
 FILE = REPOSITORY / "docs/reliability/proof.json"
 PARTS = Path(__file__).parent / "parts.toml"
+PASSED = REPOSITORY / "build-core/passed"  # of parts that are not proven yet
 
 
 @dataclass(frozen=True)
@@ -63,21 +64,52 @@ def unproven() -> list[Part]:
     return [part for part in parts() if known.get(part.name) != part.hash]
 
 
-def made(part: Part, hash_before: str, junit: Path, seconds: float) -> Proof:
-    """The proof that a run of pytest without failures is."""
-    cases = list(ElementTree.parse(junit).iter("testcase"))
-    skipped = [case.get("name") for case in cases if case.find("skipped") is not None]
-    if skipped or not cases:
-        raise RuntimeError(f"{part.name}: {len(cases)} tests, of which were skipped: {skipped}")
+@dataclass(frozen=True)
+class Passed:
+    """The tests of a part that have passed with the sources of that hash, each with its counts."""
+
+    part: str
+    hash: str
+    tests: dict[str, dict[str, int]]
+    seconds: float
+
+    @classmethod
+    def load(cls, part: Part, hash_now: str) -> "Passed":
+        file = PASSED / f"{part.name}.json"
+        known = cls(**json.loads(file.read_text())) if file.exists() else None
+        return known if known and known.hash == hash_now else cls(part.name, hash_now, {}, 0.0)
+
+    def added(self, junit: Path, seconds: float) -> "Passed":
+        """With those that passed in a run; a skipped test has proven nothing."""
+        tests = dict(self.tests)
+        for case in ElementTree.parse(junit).iter("testcase"):
+            if not any(case.find(kind) is not None for kind in ("failure", "error", "skipped")):
+                found: Counter[str] = Counter()
+                for one in case.iter("property"):
+                    found[one.get("name", "")] += int(one.get("value", "0"))
+                tests[f"{case.get('file')}::{case.get('name')}"] = dict(found)
+        return Passed(self.part, self.hash, tests, self.seconds + seconds)
+
+    def store(self) -> None:
+        PASSED.mkdir(parents=True, exist_ok=True)
+        (PASSED / f"{self.part}.json").write_text(json.dumps(asdict(self)))
+
+
+def skipped(junit: Path) -> list[str]:
+    cases = ElementTree.parse(junit).iter("testcase")
+    return [case.get("name", "") for case in cases if case.find("skipped") is not None]
+
+
+def made(part: Part, passed: Passed) -> Proof:
+    """The proof that all tests of the part have passed."""
     counts: Counter[str] = Counter()
-    for case in cases:
-        for one in case.iter("property"):
-            counts[one.get("name", "")] += int(one.get("value", "0"))
+    for found in passed.tests.values():
+        counts.update(found)
     return Proof(
         part=part.name,
-        hash=hash_before,
-        passed=len(cases),
-        seconds=round(seconds),
+        hash=passed.hash,
+        passed=len(passed.tests),
+        seconds=round(passed.seconds),
         date=datetime.date.today().isoformat(),
         compiler=_first_line("gcc", "--version"),
         machine=f"{platform.machine()} Linux {platform.release()}",

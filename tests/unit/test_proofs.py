@@ -42,6 +42,7 @@ def tree(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "REPOSITORY", tmp_path)
     monkeypatch.setattr(record, "FILE", tmp_path / "proof.json")
     monkeypatch.setattr(record, "PARTS", tmp_path / "parts.toml")
+    monkeypatch.setattr(record, "PASSED", tmp_path / "passed")
     return tmp_path
 
 
@@ -90,12 +91,30 @@ def test_a_pattern_that_matches_nothing_is_an_error(tree):
         command.main(["--check"])
 
 
-def test_a_failed_or_skipped_test_proves_nothing(tree):
-    (tree / "test_two.py").write_text("def test_no():\n    assert False\n")
+def test_a_failed_part_continues_with_the_tests_that_have_not_passed(tree, monkeypatch):
+    (tree / "test_two.py").write_text(
+        "import os, pathlib\n"
+        "def test_good(record_property):\n"
+        "    record_property('crash states', 40)\n"
+        "    pathlib.Path('runs').open('a').write('x')\n"
+        "def test_good_too(record_property):\n"
+        "    record_property('crash states', 2)\n"
+        "    assert 'LATE' in os.environ\n"
+    )
     assert command.main(["--jobs", "0", "states"]) == 1
-    (tree / "test_two.py").write_text("import pytest\ndef test_no():\n    pytest.skip('no tool')\n")
-    with pytest.raises(RuntimeError, match="skipped"):
-        command.main(["--jobs", "0", "states"])
+    assert record.proofs() == {}
+    monkeypatch.setenv("LATE", "1")
+    assert command.main(["--jobs", "0", "states"]) == 0
+    assert record.proofs()["states"].counts == {"crash states": 42}
+    assert (tree / "runs").read_text() == "x"
+
+
+def test_a_skipped_test_proves_nothing(tree, capsys):
+    (tree / "test_two.py").write_text(
+        "import pytest\ndef test_no():\n    pytest.skip('no tool')\ndef test_yes():\n    pass\n"
+    )
+    assert command.main(["--jobs", "0", "states"]) == 1
+    assert "skipped, so not proven: test_no" in capsys.readouterr().err
     assert record.proofs() == {}
 
 
