@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests run in one process, and which begin first, for `pytest -n 3 --dist loadgroup --no-loadscope-reorder`.
+"""Which tests run in one process, and which begin first, for `pytest -n 2 --dist loadgroup --no-loadscope-reorder`.
 
 Tests that share something costly are one group: the Spark session with its JVM, the short run of the demo. Each
 program of the core and each example is a group of its own. All other tests of a file are one. Groups that take long
