@@ -7,6 +7,7 @@ never tried again, and shuffles of small batches should not make 200 tasks.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
 
-from . import java
+from . import home, java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,7 +70,8 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
         settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
     for name, text in settings.items():
         builder = builder.config(name, text)
-    return builder.master(where).getOrCreate()
+    with home.without_archives() if where.startswith("local") else contextlib.nullcontext():
+        return builder.master(where).getOrCreate()
 
 
 def _quiet(given: Mapping[str, object]) -> dict[str, str]:

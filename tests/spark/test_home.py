@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spark's Python processes import the installed PySpark, not the archive that Spark would give them."""
+
+import os
+import sys
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from slipring.spark import home
+
+INSTALLED = Path(pyspark.__file__).parent
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """As a process of its own has it that starts a session for the first time."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    return tmp_path / "slipring"
+
+
+def spark_home() -> Path | None:
+    with home.without_archives():
+        found = os.environ.get("SPARK_HOME")
+    return Path(found) if found else None
+
+
+def test_workers_of_a_session_import_the_installed_pyspark(spark):
+    def imported(batches):
+        import pyarrow as pa
+        import pyspark
+
+        yield pa.record_batch({"path": [pyspark.__file__]})
+
+    (row,) = spark.range(1).coalesce(1).mapInArrow(imported, "path string").collect()
+    assert Path(row.path).parent == INSTALLED
+
+
+def test_the_home_has_what_spark_needs_and_no_archive_and_is_set_only_while_java_starts(cache):
+    found = spark_home()
+    assert found.parent == cache and (found / "bin/spark-submit").is_file()
+    assert list((found / "jars").glob("spark-core*.jar")) and not (found / "python").exists()
+    assert "SPARK_HOME" not in os.environ
+    assert spark_home() == found
+    assert [path.name for path in cache.iterdir()] == [found.name]
+
+
+def test_a_spark_home_or_an_interpreter_that_the_user_chose_is_left_alone(cache, monkeypatch, tmp_path):
+    other = tmp_path / "python3"
+    other.symlink_to(sys.executable)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(other))
+    assert spark_home() is None
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("SPARK_HOME", "/opt/spark")
+    assert spark_home() == Path("/opt/spark")
+    assert not cache.exists()
+
+
+def test_a_home_that_others_could_change_or_that_leads_elsewhere_is_not_used(cache, tmp_path):
+    found = spark_home()
+    found.chmod(0o777)
+    assert spark_home() is None
+    found.chmod(0o700)
+    assert spark_home() == found
+    (found / "bin").unlink()
+    (found / "bin").symlink_to(tmp_path)
+    assert spark_home() is None
+
+
+def test_without_a_directory_for_caches_spark_starts_as_usual(cache):
+    cache.parent.rmdir()
+    cache.parent.write_text("not a directory")
+    assert spark_home() is None
+    cache.parent.unlink()
+    cache.parent.mkdir()
+
+
+def test_homes_of_removed_installations_go(cache):
+    cache.mkdir(mode=0o700)
+    stale = cache / "spark-home-0123456789abcdef"
+    stale.mkdir()
+    (stale / "jars").symlink_to("/nowhere/jars")
+    assert spark_home() is not None
+    assert not stale.exists()
