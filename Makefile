@@ -27,6 +27,7 @@ help:
 	@echo "make soak      HOURS=$(HOURS) of traffic, kills and recording, with a report in soak-report"
 
 setup: $(STAMP)
+	@sh tools/build-package.sh $(VENV)
 
 $(STAMP): pyproject.toml meson.build meson.options core/meson.build src/slipring/meson.build tools/setup.sh tools/need.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV)
@@ -53,7 +54,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	MESONPY_EDITABLE_SKIP="$$(echo $(CURDIR)/build/cp*)" PYTHONPATH=src $(BIN)/lint-imports --no-cache
+	$(BIN)/lint-imports --no-cache
 	sh tools/check-core.sh
 	PYTHONPATH=tests $(BIN)/python -m prove --check
 

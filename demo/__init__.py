@@ -17,7 +17,7 @@ in reading order:
     timings     pure functions: evidence -> rates, latencies, pauses of survivors
     summary     the table at the end
     page/       the same as one HTML page with charts
-    spark/      the recording beside it; library: a copy of Slipring for it
+    spark/      the recording beside it
 """
 
 import sys

@@ -4,6 +4,8 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from support import leaks, order, patience
 from support.processes import Processes
 from support.waiting import Call
 
+BUILD = str(Path(__file__).parents[1] / "tools/build-package.sh")
 os.environ["SLIPRING_ROOT"] = str(leaks.DEFAULT_ROOT)
 # What nohup or a shell's & chose would be handed down to the tested programs.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -21,6 +24,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config) -> None:
+    if not hasattr(config, "workerinput"):  # once, not in each worker of xdist
+        subprocess.run(["sh", BUILD, sys.prefix], check=True)
     config.addinivalue_line("markers", "foreign_files: the test leaves files of its own in the bus root")
     config.addinivalue_line("markers", "leaks_allowed(reason): the leak check is not made after this test")
 

@@ -24,10 +24,12 @@ echo "setup: installing tools and extras into $venv"
 # setuptools and wheel: PySpark comes as sources, and is built here too, since our own build is not isolated.
 "$venv/bin/python" -m pip install -q --disable-pip-version-check meson-python meson ninja "setuptools>=70.1" wheel
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --group dev
-PATH="$PWD/$venv/bin:$PATH" NINJA="$PWD/tools/ninja-in-turn"; export PATH NINJA
+PATH="$PWD/$venv/bin:$PATH"; export PATH
 echo "setup: building slipring"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation --editable '.[all]'
-# Spark finds data sources by listing modules, which an editable build's finder does not do; installed, it needs no help.
+# The finder that pip has put there runs ninja in every process that imports the package. Directories are found by
+# type checkers and by Spark, too, which lists modules to find data sources.
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-echo "$PWD/src/discovery" >"$site/slipring-discovery.pth"
+printf '%s\n' "$PWD/src" "$PWD/src/discovery" >"$site/slipring-editable.pth"
+sh tools/build-package.sh "$venv"
 "$venv/bin/python" -c 'import slipring; print("setup: slipring", slipring.__version__, "is ready in", "'"$venv"'")'

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import slipring
-from demo import interruption, library, robot
+from demo import interruption, robot
 from storm.supervisor import Stuck
 
 RECORDED = (*robot.TOPIC_NAMES, "planner.*")
@@ -29,13 +29,9 @@ _RESTARTS = (
 )
 
 
-def environment(copied_to: Path | None = None) -> dict[str, str]:
-    """With a copy of the library nobody asks at every import whether to build it again (library.py)."""
-    quiet = {"OPENBLAS_NUM_THREADS": "1"}  # numpy's threads would spin beside everybody else's
-    if copied_to is None:
-        return {**os.environ, **quiet}
-    built = os.pathsep.join(map(str, REPOSITORY.glob("build/cp*")))
-    return {**library.environment(copied_to), **quiet, "MESONPY_EDITABLE_SKIP": built}
+def environment() -> dict[str, str]:
+    """Of the Spark programs: numpy's threads would spin beside all other processes."""
+    return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
 class Pipeline:
@@ -49,7 +45,6 @@ class Pipeline:
         self._sums: dict[str, dict[str, Any]] = {}
         self._rows_at_kill = 0
         self.kills = self.restarts = 0
-        library.copy(root / "library")
 
     # Processes
 
@@ -58,7 +53,7 @@ class Pipeline:
             return subprocess.Popen(
                 [sys.executable, "-m", module, json.dumps({**config, "parent": os.getpid()})],
                 cwd=REPOSITORY,
-                env=environment(self._root / "library"),
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -126,13 +126,12 @@ def package(place: Path, name: str | None = None) -> dict[str, str]:
 
 
 def importing(place: Path) -> dict[str, str]:
-    """The environment in which the package under `place` is imported and the editable install stands aside."""
-    skipped = str(built_extension().parents[2])
-    return {**os.environ, "PYTHONPATH": str(place), "MESONPY_EDITABLE_SKIP": skipped}
+    """The environment in which the package under `place` is imported."""
+    return {**os.environ, "PYTHONPATH": str(place)}
 
 
 def built_extension() -> Path:
-    """The extension of the editable install, for the Python that runs; built if need be."""
+    """The extension of this checkout."""
     import slipring._native
 
     return Path(slipring._native.__file__)
