@@ -23,6 +23,7 @@ DOCUMENTS = ["docs/start.md", "docs/concepts.md", *sorted(
     str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs/guides").glob("*.md")
 )]  # fmt: skip
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+STARTS_SPARK = re.compile(r"spark|slipring\.pipelines|slipring .*(record|replay|report)", re.IGNORECASE)
 WATCHDOG_S = 300
 pytestmark = pytest.mark.timeout(WATCHDOG_S + 30)  # those with Spark start a JVM
 
@@ -51,6 +52,11 @@ def run(command: list[str], directory: Path, environment: dict[str, str]) -> str
     return done.stdout
 
 
+def java_settings(text: str) -> dict[str, str]:
+    """What runs Spark gets a JVM that starts fast; the text is the example's or the document's."""
+    return spark.quick_environment() if STARTS_SPARK.search(text) else {}
+
+
 def left_behind(root: str) -> list[str]:
     """But what a stream keeps to know, when it is started again, which batches it has published."""
     files = [path for path in Path(root).rglob("*") if not path.is_dir()]
@@ -62,8 +68,8 @@ def test_an_example_prints_what_its_readme_says(example, environment, tmp_path):
     directory = tmp_path / example
     shutil.copytree(REPOSITORY / "examples" / example, directory)
     found = dict(blocks(directory / "README.md"))
-    if "slipring.spark" in "".join(path.read_text() for path in directory.glob("*.py")):
-        environment |= spark.quick_environment()
+    texts = [path.read_text() for path in directory.rglob("*") if path.suffix in (".md", ".py")]
+    environment |= java_settings("".join(texts))
     assert run(["sh", "-eu", "-c", found["sh"]], directory, environment) == found["text"]
     assert left_behind(environment["SLIPRING_ROOT"]) == []
 
@@ -88,8 +94,7 @@ def program(document: Path) -> tuple[str, str]:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_python_of_a_document_prints_what_it_says(document, environment, tmp_path):
     code, expected = program(REPOSITORY / document)
-    if "slipring.spark" in code:
-        environment |= spark.quick_environment()
+    environment |= java_settings(code)
     assert run([sys.executable, "-c", code], tmp_path, environment) == expected
 
 
@@ -101,7 +106,8 @@ def commands(console: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_commands_of_a_document_print_what_it_says(document, environment, tmp_path):
-    for kind, text in blocks(REPOSITORY / document):
-        if kind == "console":
-            for command, expected in commands(text):
-                assert run(["sh", "-eu", "-c", command], tmp_path, environment) == expected, command
+    consoles = [text for kind, text in blocks(REPOSITORY / document) if kind == "console"]
+    environment |= java_settings("".join(consoles))
+    for text in consoles:
+        for command, expected in commands(text):
+            assert run(["sh", "-eu", "-c", command], tmp_path, environment) == expected, command

@@ -10,12 +10,15 @@ end_session(session)   ends its JVM too, so that the tests after these find no c
 SparkSnapshot          a leaks.Snapshot that knows Spark's own sockets and threads
 """
 
+import fcntl
 import hashlib
 import os
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from support import leaks
@@ -50,13 +53,20 @@ def _key() -> str:
     """Of the Java and the classes an archive is good for."""
     import pyspark
 
-    from slipring.spark import java
+    from slipring.spark import home, java
 
     said = subprocess.run([java.executable(), "-version"], capture_output=True, text=True).stderr
     jars = Path(pyspark.__file__).parent / "jars"
-    return hashlib.sha256(f"{said}{jars}{jars.stat().st_mtime_ns}{pyspark.__version__}".encode()).hexdigest()[
+    return hashlib.sha256(f"{said}{jars}{home._prepared()}{jars.stat().st_mtime_ns}{pyspark.__version__}".encode()).hexdigest()[
         :16
     ]
+
+
+@contextmanager
+def _one_at_a_time(lock: Path) -> Iterator[None]:
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def class_archive() -> Path:
@@ -65,13 +75,15 @@ def class_archive() -> Path:
     if path.exists():
         return path
     ARCHIVES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ARCHIVES) as place:
+    with _one_at_a_time(ARCHIVES / "lock"), tempfile.TemporaryDirectory(dir=ARCHIVES) as place:
+        if path.exists():  # another test process has made it meanwhile
+            return path
         made = Path(place) / "classes.jsa"
         options = f"{QUICK_JVM} -XX:ArchiveClassesAtExit={made}"
         command = [sys.executable, "-c", WARM_UP, place, options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=ARCHIVING_S)
         assert done.returncode == 0 and made.exists(), f"no class archive was made\n{done.stderr}"
-        os.replace(made, path)  # whole, or not at all: another test process may be making it too
+        os.replace(made, path)
     return path
 
 
