@@ -3,12 +3,14 @@
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from spark import processes as of_spark
 from spark.moments import Moments
+from support import tiers
 from support.waiting import eventually
 
 PATIENCE_S = 200.0  # a driver has to start first
@@ -142,6 +144,11 @@ query = test_exactly_once.start(spark, bus, Moments(Path(folder)))
 query.awaitTermination()
 """
 TESTS = str(Path(__file__).parents[1])
+# "cursor": before the first offset is logged.
+DRIVER_KILLS = tiers.kills(
+    (("cursor", 0), ("logged", 0), ("running", 1), ("written", 2), ("committed", 4)),
+    (("logged", 0), ("written", 2)),
+)
 
 
 @pytest.mark.timeout(900)
@@ -163,11 +170,11 @@ def test_the_driver_may_die_at_any_moment(
         publishers.kill_and_restart()
 
     publishers.kill_and_restart()
-    killed_at(truth.query_has_its_cursor)  # before the first offset is logged
-    for moment, number in (("logged", 0), ("running", 1), ("written", 2), ("committed", 4)):
-        if moment != "committed":
+    for moment, number in DRIVER_KILLS:
+        if moment not in ("cursor", "committed"):
             moments.arm(moment, number)
-        killed_at(lambda moment=moment, number=number: moments.reached(moment, number))
+        reached = partial(moments.reached, moment, number)
+        killed_at(truth.query_has_its_cursor if moment == "cursor" else reached)
     assert_everything_once(spark, bus, moments, truth, publishers)
 
 

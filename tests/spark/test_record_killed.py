@@ -8,6 +8,7 @@ import pytest
 
 from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.verify import verify
+from support import tiers
 from support.waiting import eventually
 
 RECORDER = """
@@ -55,11 +56,14 @@ RECORDER = """
 """
 
 # tests/lake kills at all places, without Spark.
-KILLS = (
-    ("batch staged", "python"),
-    ("entry linked", "jvm"),
-    ("file moved", "python"),
-    ("batch committed", "jvm"),
+KILLS = tiers.kills(
+    (
+        ("batch staged", "python"),
+        ("entry linked", "jvm"),
+        ("file moved", "python"),
+        ("batch committed", "jvm"),
+    ),
+    (("batch staged", "python"), ("batch committed", "jvm")),
 )
 WATCHDOG_S = 300
 

@@ -8,7 +8,10 @@ import signal
 import pytest
 
 from spark.test_sink import PATIENCE_S, RING, ROWS, check, read_until, ring_is_full, write_files
+from support import tiers
 from support.waiting import eventually
+
+READ_BEFORE_KILLS = tiers.kills((40, ROWS + 20), (40,))  # rows that are read when a driver is killed
 
 DRIVER = """
 import sys
@@ -37,7 +40,7 @@ def test_drivers_killed_in_the_middle_of_batches_leave_every_row_once(bus, proce
     }
     bus.create("out", **RING)
     sub, got = bus.subscriber("out"), []
-    for read in (40, ROWS + 20):
+    for read in READ_BEFORE_KILLS:
         driver = processes.start(DRIVER, **variables)
         java = driver.hear(PATIENCE_S)
         read_until(sub, read, got)
