@@ -7,6 +7,8 @@
 
 #include "world.h"
 
+enum { MOST_RUNS = 20 }; /* a role that was kept from running until its deadline does not sleep */
+
 static const char *const in_sources[] = {
 #include "points-in-sources.h"
 };
@@ -39,8 +41,10 @@ static unsigned kill_everywhere(const struct role *role) {
         for (int t = 0; t < 5; t++) {
             if (tries[t] <= last || tries[t] > most) continue;
             fprintf(stderr, "%s, killed at %s (%d of %d)\n", role->name, points[p].name, tries[t], most);
-            bool killed = kill_at(role, points[p].name, tries[t]);
-            if (!killed && tries[t] == 1 && !strstr(points[p].name, "wake")) FAIL("it did not come there");
+            bool surely = tries[t] == 1 && !strstr(points[p].name, "wake"), killed = false;
+            for (int run = 0; !killed && run < (surely ? MOST_RUNS : 1); run++)
+                killed = kill_at(role, points[p].name, tries[t]);
+            if (surely && !killed) FAIL("it did not come there in %d runs", MOST_RUNS);
             last = tries[t];
             states += killed;
         }
