@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup
 SECONDS ?= 600
-JOBS ?= 2
+JOBS ?= 4
 HOURS ?= 2
 ONE_IN ?= 1
 

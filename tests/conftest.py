@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of every test directory; support/__init__.py lists them."""
 
+import gc
 import os
 import shutil
 import signal
@@ -34,6 +35,12 @@ def pytest_configure(config) -> None:
 def pytest_collection_modifyitems(items) -> None:
     patience.scale_timeouts(items)
     order.arrange(items)
+
+
+def pytest_collection_finish() -> None:
+    """The items of thousands of tests stay to the end: the collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
