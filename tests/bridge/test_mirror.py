@@ -5,7 +5,7 @@ import pytest
 
 import slipring
 from slipring.bridge import Mirror
-from support.waiting import eventually
+from support.waiting import WATCHDOG_S, eventually
 
 
 @pytest.fixture
@@ -44,6 +44,40 @@ def test_sender_type_and_time_are_those_of_the_original(bus, far, start):
     assert original.recv_many(10) == copy.recv_many(10)
     assert far.stats("imu")["delivery"] == "reliable"
     assert (status[0]["source_seq"], status[0]["target_seq"], status[0]["lost"]) == (1, 1, 0)
+
+
+DYING = """
+import os, signal
+from slipring.bridge import Mirror, lane
+
+opened = lane.open_sink
+def open_sink(*arguments):
+    sink = opened(*arguments)
+    published = sink.send
+    def send(*batch):
+        published(*batch)
+        os.kill(os.getpid(), signal.SIGKILL)
+    sink.send = send
+    return sink
+lane.open_sink = open_sink
+far = slipring.Bus("far", root=root)
+Mirror(bus, far, ["t"], source_state=state, target_state=state).start()
+hear()
+"""
+
+
+def test_a_mirror_killed_before_it_committed_a_whole_ring_lets_the_publisher_go_on(
+    bus, far, start, state, processes
+):
+    """The next mirror has nothing to read: no message could come to make it commit."""
+    pub = bus.publisher("t", delivery="reliable", capacity=4096, slots=16)
+    pub.send_many([b"%d" % number for number in range(15)])
+    copy = far.subscriber("t")
+    processes.start(DYING, state=state).join(None)
+    assert [message.body for message in copy.recv_many(99)] == [b"%d" % number for number in range(15)]
+    start(bus, far, ["t"])
+    pub.send_many([b"more"] * 15, timeout=WATCHDOG_S)
+    assert copy.recv(WATCHDOG_S).seq == 15
 
 
 def test_globs_and_new_names(bus, far, start):

@@ -96,6 +96,8 @@ class Lane:
         if place.number:  # the cursor is behind what was published: what it lost there is known already
             self._base_lost -= self._sub.lost
             self._sub.seek(place.number)
+            if cursor is not None:
+                self._sub.commit()  # now: if the cursor keeps a whole ring, no message can come before it moves
         self.state, self.problem = "running", ""
 
     def _close(self) -> None:
