@@ -240,7 +240,8 @@ def test_a_mirror_killed_and_restarted_loses_nothing_and_publishes_nothing_twice
         return mirror
 
     mirror = start()
-    publishing, draining = background(publish), background(drain, audit, b"end")  # or "u" would be full at last
+    publishing = background(publish)
+    draining = background(drain, audit, b"end")  # or "u" would be full at last
     dice = random.Random(push)
     for kill in range(KILLS):
         time.sleep(dice.uniform(0.05, 0.4))  # the instant of the kill

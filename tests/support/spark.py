@@ -57,9 +57,8 @@ def _key() -> str:
 
     said = subprocess.run([java.executable(), "-version"], capture_output=True, text=True).stderr
     jars = Path(pyspark.__file__).parent / "jars"
-    return hashlib.sha256(f"{said}{jars}{home._prepared()}{jars.stat().st_mtime_ns}{pyspark.__version__}".encode()).hexdigest()[
-        :16
-    ]
+    facts = (said, jars, home._prepared(), jars.stat().st_mtime_ns, pyspark.__version__)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
 @contextmanager

@@ -89,7 +89,9 @@ def _is_only_ours(directory: Path) -> bool:
     """Programs are started from here: nobody else may have a say in which."""
     found = directory.lstat()
     return (
-        stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o022
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.geteuid()
+        and not stat.S_IMODE(found.st_mode) & 0o022
     )
 
 
