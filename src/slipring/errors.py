@@ -16,7 +16,7 @@ SlipringError
 ├── Timeout (TimeoutError)       an answer did not come in time
 ├── Closed                       this handle was closed, by you
 ├── PeerGone                     the other side is gone
-├── RemoteError                  the other side answered with an error: .type, .message
+├── RemoteError                  the other side answered with an error: .type, .message, .traceback
 │   ├── UnknownMethod (LookupError)  the server has no such method
 │   └── BadArguments (TypeError)     the method does not take these arguments
 ├── ForkedHandle                 the handle belongs to the parent process
@@ -134,12 +134,16 @@ class PeerGone(SlipringError):
 
 
 class RemoteError(SlipringError):
-    """The other side answered with an error: its `type` and its `message`."""
+    """The other side answered with an error: its `type`, its `message`, and its `traceback` where the server sends it
+    (`bus.server(…, tracebacks=True)`)."""
 
-    def __init__(self, message: str = "", *, type: str = "", argument: str = "") -> None:
+    def __init__(self, message: str = "", *, type: str = "", argument: str = "", traceback: str = "") -> None:
         super().__init__(f"{type}: {message}" if type else message, argument=argument)
         self.type = type
         self.message = message
+        self.traceback = traceback
+        if traceback:
+            self.add_note(f"On the server:\n{traceback}")
 
 
 class UnknownMethod(RemoteError, LookupError):

@@ -16,6 +16,7 @@ from . import encoding, names
 
 if TYPE_CHECKING:
     from ..bus import Bus
+    from .failures import Failures
     from .job import Job
 
 LARGEST_PIECE = 128 << 10
@@ -48,7 +49,8 @@ class Answer:
 class Caller:
     """One client, seen from the server."""
 
-    def __init__(self, bus: Bus, service: str, client: str) -> None:
+    def __init__(self, bus: Bus, service: str, client: str, failures: Failures) -> None:
+        self.failures: Final = failures
         topic = names.reply_topic(service, client)
         self.client = client
         self.clock: Final = bus.clock

@@ -12,11 +12,12 @@ from .callers import Caller
 
 if TYPE_CHECKING:
     from ..bus import Bus
+    from .failures import Failures
 
 
 class Clients:
-    def __init__(self, bus: Bus, service: str) -> None:
-        self._bus, self._service = bus, service
+    def __init__(self, bus: Bus, service: str, failures: Failures) -> None:
+        self._bus, self._service, self._failures = bus, service, failures
         self.by_id: dict[str, Caller] = {}
 
     def meet(self, client: str) -> Caller | None:
@@ -24,7 +25,7 @@ class Clients:
         if not names.CLIENT_ID.fullmatch(client):
             return None
         try:
-            caller = Caller(self._bus, self._service, client)
+            caller = Caller(self._bus, self._service, client, self._failures)
         except SlipringError:
             return None  # it has no reply topic, or not for us
         if not caller.lives():

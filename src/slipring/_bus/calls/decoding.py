@@ -107,5 +107,5 @@ _READERS: dict[int, Callable[[Table], m.Payload]] = {
     m.PART: lambda t: m.Part(t.octets(0)),
     m.CHUNK: lambda t: m.Chunk(t.u64(0), t.octets(1)),
     m.END: lambda t: m.End(),
-    m.ERROR: lambda t: m.Error(t.u8(0), t.text(1), t.text(2)),
+    m.ERROR: lambda t: m.Error(t.u8(0), t.text(1), t.text(2), t.text(3)),
 }

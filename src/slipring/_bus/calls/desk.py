@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Closed, SlipringError
 
+from ..logs import logger
 from . import decoding, encoding
 from .callers import MAX_STREAMS, Caller
 from .clients import Clients
@@ -67,17 +68,18 @@ class Desk:
                 message = self._wait()
         except Closed:
             return None
-        except SlipringError:
-            self._open_anew()
+        except SlipringError as error:
+            self._open_anew(error)
             return None
         self._turns += 1
         if message is None or self._turns % _TURNS == 0:
             self._look_around()
         return None if message is None else self.accept(message)
 
-    def _open_anew(self) -> None:
+    def _open_anew(self, error: SlipringError) -> None:
         """The topic was removed or damaged under us; if the seat was, too, nobody can find us any more."""
         self.counters["failures"] += 1
+        logger("calls").warning("the request topic failed and is opened again: %s", error)
         if not self._has_seat():
             return
         self._ground.clock.sleep(_PAUSE_S)

@@ -22,6 +22,7 @@ from . import messages as m
 
 IDENTIFIER = b"SLRC"
 LONGEST_ERROR_TEXT = 4096  # bytes of an error's message, and of its type
+LONGEST_TRACEBACK = 8192
 
 
 def _front(payload_at: int) -> bytes:
@@ -67,6 +68,9 @@ _HELLO_MIDDLE = _vtable(m.HELLO, 60, 28, 20, 4, 12, 24)
 _ERROR = Struct("<32sQ16sB3xII")
 _ERROR_FRONT = _front(52)
 _ERROR_MIDDLE = _vtable(m.ERROR, 52, 16, 4, 8, 12)
+_TRACED = Struct("<32sQ20sB3xIII")
+_TRACED_FRONT = _front(56)
+_TRACED_MIDDLE = _vtable(m.ERROR, 56, 20, 4, 8, 12, 16)
 _LENGTH = Struct("<I")
 
 
@@ -133,8 +137,20 @@ def _clipped(text: str) -> bytes:
     return encoded[:LONGEST_ERROR_TEXT].decode("utf-8", "ignore").encode()
 
 
+def _end_of(text: str) -> bytes:
+    """The last part of a traceback, which says what happened."""
+    encoded = text.encode("utf-8", "replace")
+    return encoded[-LONGEST_TRACEBACK:].decode("utf-8", "ignore").encode()
+
+
 def error(req_id: int, body: m.Error) -> bytes:
     kind, message = _string(_clipped(body.type)), _string(_clipped(body.message))
+    if body.traceback:
+        head = _TRACED.pack(
+            _TRACED_FRONT, req_id, _TRACED_MIDDLE, body.reason,
+            76 - 64, 76 + len(kind) - 68, 76 + len(kind) + len(message) - 72,
+        )  # fmt: skip
+        return head + kind + message + _string(_end_of(body.traceback))
     head = _ERROR.pack(
         _ERROR_FRONT, req_id, _ERROR_MIDDLE, body.reason, 68 - 60, 68 + len(kind) - 64
     )  # fmt: skip

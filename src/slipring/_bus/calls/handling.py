@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import encoding
 from .context import CURRENT
+from .failures import text_of
 from .messages import Error, Reason
-from .streaming import describe, text_of, too_large
+from .streaming import too_large
 
 if TYPE_CHECKING:
     from .codecs import Codec
@@ -59,10 +60,10 @@ def invoke(method: Method, job: Job, codec: Codec) -> Any:
         if error.__traceback__ is not None and error.__traceback__.tb_next is None:
             # Raised by the call itself: the function was never entered.
             raise Refused(Error(Reason.BAD_ARGUMENTS, "", text_of(error))) from None
-        raise Refused(describe(error)) from None
+        raise Refused(job.caller.failures.report(job, error)) from None
     # defect method_error_ends_thread: except ZeroDivisionError as error:
     except BaseException as error:  # noqa: BLE001 - whatever a method raises belongs to its caller
-        raise Refused(describe(error)) from None
+        raise Refused(job.caller.failures.report(job, error)) from None
     finally:
         CURRENT.reset(token)
 
@@ -72,7 +73,7 @@ def answer(job: Job, codec: Codec, value: Any) -> bool:
     try:
         data = codec.encode_value(value)
     except BaseException as error:  # noqa: BLE001 - a value that the codec does not take
-        return refuse(job, describe(error))
+        return refuse(job, job.caller.failures.report(job, error))
     if job.max_answer and len(data) > job.max_answer:
         return refuse(job, too_large(len(data), job.max_answer))
     if len(data) <= job.caller.piece:

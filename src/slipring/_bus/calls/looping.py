@@ -12,10 +12,11 @@ from typing import Any
 from . import encoding
 from .codecs import Codec
 from .context import CURRENT
+from .failures import describe
 from .ground import Ground, Started
 from .handling import Method, Refused, answer, invoke, refuse
 from .job import Job
-from .streaming import Rest, Streaming, describe
+from .streaming import Rest, Streaming
 
 
 class Looping:
@@ -74,7 +75,7 @@ class Looping:
         except asyncio.CancelledError as error:
             sent = refuse(job, describe(error))  # sent only if it was not the caller who cancelled
         except BaseException as error:  # noqa: BLE001 - whatever a method raises belongs to its caller
-            sent = refuse(job, describe(error))
+            sent = refuse(job, job.caller.failures.report(job, error))
         if not sent:
             self._keep(job)
 
@@ -102,7 +103,7 @@ class Looping:
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a method raises belongs to its caller
-            streaming.finish(encoding.error(job.req_id, describe(error)))
+            streaming.finish(encoding.error(job.req_id, job.caller.failures.report(job, error)))
 
     def close(self) -> None:
         loop = self._loop

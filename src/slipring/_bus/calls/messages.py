@@ -65,6 +65,7 @@ class Error(NamedTuple):
     reason: int
     type: str
     message: str
+    traceback: str = ""
 
 
 Payload = Hello | Call | Cancel | Credit | Result | Part | Chunk | End | Error

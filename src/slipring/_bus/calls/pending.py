@@ -30,7 +30,7 @@ Bytes = bytes | memoryview
 
 def error_of(error: Error, method: str) -> SlipringError:
     """The exception for an Error message."""
-    _, kind, message = error
+    _, kind, message, trace = error
     if error.reason == Reason.UNKNOWN_METHOD:
         return UnknownMethod(message or f"the server has no method '{method}'", argument="method")
     if error.reason == Reason.BAD_ARGUMENTS:
@@ -41,7 +41,7 @@ def error_of(error: Error, method: str) -> SlipringError:
         return PeerGone("the server closed before it answered", argument="service")
     if error.reason == Reason.FULL:
         return Full(message or "the server has no room for this call")
-    return RemoteError(message, type=kind)
+    return RemoteError(message, type=kind, traceback=trace)
 
 
 class Pending:

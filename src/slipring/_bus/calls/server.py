@@ -13,10 +13,12 @@ from slipring.errors import BadArgument, Closed, ForkedHandle, SlipringError, To
 
 from .. import settings
 from ..closing import Closing
+from ..logs import logger
 from . import codecs, leftovers, names
 from .clients import Clients
 from .decoding import LONGEST_METHOD
 from .desk import Desk
+from .failures import Failures
 from .handling import Method
 from .seat import Seat
 from .work import Limits, Work
@@ -43,6 +45,7 @@ class Server(Closing):
         capacity: int | str = "4MiB",
         max_clients: int = 256,
         mode: int | None = None,
+        tracebacks: bool = False,
     ) -> None:
         self.service = names.check_service(service)
         bus._check_text("service", service)
@@ -65,7 +68,7 @@ class Server(Closing):
         self._seat = Seat(bus, ground, service, mode)
         try:
             leftovers.remove_all(bus, service)
-            seat, clients = self._seat, Clients(bus, service)
+            seat, clients = self._seat, Clients(bus, service, Failures(service, bool(tracebacks)))
             self._desk = Desk(ground, clients, seat.instance, lambda: self._open(topic), seat.check)
         except BaseException:
             self._seat.leave()
@@ -167,6 +170,7 @@ class Server(Closing):
     def _fail(self, error: SlipringError) -> None:
         """In a thread of the crew, which cannot wait for itself."""
         self._error = error
+        logger("calls").error("server of service '%s' ends: %s", self.service, error)
         self._work.crew.closing = True
         self._ground.start(self.close, f"slipring-{self.service}-end", daemon=False)
 

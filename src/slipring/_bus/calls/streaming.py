@@ -88,7 +88,7 @@ class Streaming:
         except StopIteration:
             self.finish(encoding.end(job.req_id))
         except BaseException as error:  # noqa: BLE001 - whatever a method raises belongs to its caller
-            self.finish(encoding.error(job.req_id, describe(error)))
+            self.finish(encoding.error(job.req_id, job.caller.failures.report(job, error)))
         else:
             self.set_value(value)
 
@@ -119,17 +119,6 @@ class Streaming:
             with contextlib.suppress(BaseException):  # nobody is left to be told
                 close()
         return Rest.DONE
-
-
-def describe(error: BaseException) -> Error:
-    return Error(Reason.RAISED, type(error).__name__, text_of(error))
-
-
-def text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - an exception that cannot even be printed
-        return ""
 
 
 def too_large(size: int, limit: int) -> Error:

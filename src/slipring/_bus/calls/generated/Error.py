@@ -50,7 +50,14 @@ class Error(object):
             return self._tab.String(o + self._tab.Pos)
         return None
 
-def ErrorStart(builder): builder.StartObject(3)
+    # Error
+    def Traceback(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+def ErrorStart(builder): builder.StartObject(4)
 def Start(builder):
     return ErrorStart(builder)
 def ErrorAddReason(builder, reason): builder.PrependUint8Slot(0, reason, 0)
@@ -62,6 +69,9 @@ def AddType(builder, type):
 def ErrorAddMessage(builder, message): builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(message), 0)
 def AddMessage(builder, message):
     return ErrorAddMessage(builder, message)
+def ErrorAddTraceback(builder, traceback): builder.PrependUOffsetTRelativeSlot(3, flatbuffers.number_types.UOffsetTFlags.py_type(traceback), 0)
+def AddTraceback(builder, traceback):
+    return ErrorAddTraceback(builder, traceback)
 def ErrorEnd(builder): return builder.EndObject()
 def End(builder):
     return ErrorEnd(builder)
