@@ -145,10 +145,13 @@ class Server(Closing):
         return self
 
     def run(self) -> None:
-        """Answer calls until closed, or until Ctrl-C. TopicGone if the service's topics are deleted."""
+        """Answer calls until closed, or until Ctrl-C, which closes it. Raises TopicGone if the service's topics are
+        deleted."""
         try:
             self.start()
             self._ended.wait()
+        except KeyboardInterrupt:
+            pass  # as promised; whoever needs to know uses start()
         finally:
             self.close()
         if self._error is not None:
