@@ -128,6 +128,8 @@ class Client(Closing):
     def _decode(self, value: bytes | memoryview) -> Any:
         try:
             return self._codec.decode_value(memoryview(value))
+        except ImportError:
+            raise  # of an extra that is missing here
         except Exception as error:
             raise Corrupt(f"the answer is no {self._codec.name}: {error}") from error
 

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 from slipring.errors import BadArgument
 
+from . import arrays
+
 
 class Codec(Protocol):
     """Turns arguments and values into bytes and back."""
@@ -25,7 +27,7 @@ class Codec(Protocol):
 
 
 class Msgpack:
-    """The default: numbers, text, bytes, lists, dicts, None, dates, and what else msgspec knows."""
+    """The default: numbers, text, bytes, lists, dicts, None, dates, numpy arrays, and what else msgspec knows."""
 
     name = "msgpack"
 
@@ -36,9 +38,19 @@ class Msgpack:
             raise ImportError(
                 'codec="msgpack" needs msgspec: pip install "slipring[calls]", or use codec="raw"'
             ) from error
-        self._encode = msgspec.msgpack.Encoder().encode
-        self._decode = msgspec.msgpack.Decoder().decode
-        self._decode_arguments = msgspec.msgpack.Decoder(tuple[list[Any], dict[str, Any]]).decode
+        msgpack = msgspec.msgpack
+
+        def unknown(value: object) -> Any:
+            if arrays.is_array(value):
+                return msgpack.Ext(arrays.EXTENSION, arrays.encode(value))
+            return arrays.number(value)
+
+        def extension(code: int, data: memoryview) -> Any:
+            return arrays.decode(data) if code == arrays.EXTENSION else msgpack.Ext(code, bytes(data))
+
+        self._encode = msgpack.Encoder(enc_hook=unknown).encode
+        self._decode = msgpack.Decoder(ext_hook=extension).decode
+        self._decode_arguments = msgpack.Decoder(tuple[list[Any], dict[str, Any]], ext_hook=extension).decode
 
     def encode_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
         return self._encode((args, kwargs))
