@@ -240,3 +240,24 @@ def test_a_member_can_be_used_under_asyncio(bus, run):
         return await task
 
     assert run(main()).body == b"hi"
+
+
+def test_async_with_closes_subscribers(bus, run):
+    async def main():
+        async with bus.subscriber("t") as sub:
+            assert not sub.closed
+        return sub.closed
+
+    assert run(main())
+
+
+@pytest.mark.needs("calls")
+def test_async_with_closes_servers_and_clients(bus, run):
+    async def main():
+        async with bus.server("calc") as server, bus.client("calc", timeout=60) as client:
+            server.method(lambda a, b: a + b, name="add")
+            server.start()
+            assert await client.acall("add", 1, 2) == 3
+        return server.closed, client.closed
+
+    assert run(main()) == (True, True)

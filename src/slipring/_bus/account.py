@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from .closing import Closing
 from .settings import start_place
 
 if TYPE_CHECKING:
     from . import aio
 
 
-class Account:
+class Account(Closing):
     """Mixed into a class that has `topic`, `closed`, `attached`, `arecv`, `close`, `_counts` and `_seek`."""
 
     __slots__ = ()
@@ -23,7 +24,6 @@ class Account:
         def closed(self) -> bool: ...
         @property
         def attached(self) -> bool: ...
-        def close(self) -> None: ...
         def _seek(self, start: int, seq: int, /) -> None: ...
         def _counts(self) -> tuple[int, int, int, int, int, int, bool]: ...
 
@@ -76,12 +76,6 @@ class Account:
             "entry": None if entry < 0 else entry,
             "reliable": reliable,
         }
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = " closed" if self.closed else "" if self.attached else " waiting for its topic"

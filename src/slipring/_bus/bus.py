@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, Self, SupportsIndex
 
-from slipring.errors import BadArgument
+from slipring.errors import BadArgument, Closed
 
 from . import directory, settings, transports
 from .member import Member
@@ -154,8 +154,23 @@ class Bus(Patterns):
     def closed(self) -> bool:
         return self._closed
 
+    def __reduce__(self) -> Any:
+        """As its name and root: the copy is the same bus, opened by whoever unpickles it."""
+        if self._closed:
+            raise Closed("this bus is closed")
+        return _reopen, (type(self), self.name, self.root)
+
+    def _repr_html_(self) -> str:
+        from . import notebook  # only notebooks need it
+
+        return notebook.bus(self)
+
     def __repr__(self) -> str:
         return f"<Bus {self.name!r} at {self.path}>"
+
+
+def _reopen(cls: type[Bus], name: str, root: str) -> Bus:
+    return cls(name, root=root)
 
 
 Bus.__module__ = "slipring"

@@ -11,10 +11,11 @@ from slipring.errors import TopicExists
 from .cells_ends import CellsReader, CellsWriter
 from .cells_store import CellsStore, with_kind
 from .elements import Elements, describe, from_format
+from .pickling import Unpicklable
 from .settings import file_mode, positive
 
 
-class Cells:
+class Cells(Unpicklable):
     """Named cells on a bus. Made by `Bus.cells`."""
 
     __slots__ = ("_elements", "_register", "_store", "depth", "name")

@@ -12,6 +12,7 @@ from .closing import Closing
 from .elements import Elements
 from .elements_bytes import BytesElements, BytesSlot
 from .elements_numpy import NumpySlot
+from .pickling import Unpicklable
 
 
 class CellsWriter(Closing):
@@ -54,7 +55,7 @@ class CellsWriter(Closing):
         return f"<CellsWriter {self.name!r}{' closed' if self.closed else ''}>"
 
 
-class Slot:
+class Slot(Unpicklable):
     """`with writer.slot() as view`: an array (a memoryview, of bytes cells) of the cell being filled."""
 
     __slots__ = ("_elements", "_end", "_lock", "_region", "_slot", "seq")

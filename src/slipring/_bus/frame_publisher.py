@@ -13,6 +13,7 @@ from . import dtypes
 from .closing import Closing
 from .frame_store import FrameWriter
 from .frame_streams import NEEDS
+from .pickling import Unpicklable
 from .publisher import Publisher
 from .settings import nanoseconds
 
@@ -33,7 +34,7 @@ def _encode(meta: Any) -> tuple[bytes, int]:
         raise TypeError(f"meta must be bytes, or something that JSON can write: {error}") from None
 
 
-class Filling:
+class Filling(Unpicklable):
     """A frame being filled: `with publisher.frame() as array`. Until the block ends, meta, start_ns and
     end_ns may be changed; afterwards id and seq are there."""
 

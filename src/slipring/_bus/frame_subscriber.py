@@ -13,13 +13,14 @@ from .closing import Closing
 from .frame_publisher import META_JSON, META_NONE
 from .frame_store import FrameReader
 from .frame_streams import NEEDS
+from .pickling import Unpicklable
 from .subscriber import Subscriber
 
 if TYPE_CHECKING:
     import numpy
 
 
-class Frame:
+class Frame(Unpicklable):
     """One frame: array (read-only, in place), id, time_ns, start_ns, end_ns, meta, stream, seq, run."""
 
     __slots__ = ("_array", "_meta", "end_ns", "id", "run", "seq", "start_ns", "stream", "time_ns")
@@ -56,7 +57,7 @@ class Frame:
         return f"<Frame {self.id} of {self.stream!r}{state}>"
 
 
-class Receiving:
+class Receiving(Unpicklable):
     """`with subscriber.recv(timeout) as frame`, or `async with subscriber.arecv(timeout) as frame`."""
 
     __slots__ = ("_frame", "_subscriber", "_timeout")

@@ -9,6 +9,7 @@ from . import dtypes, frame_streams, settings
 from .frame_publisher import FramePublisher
 from .frame_store import FrameStore
 from .frame_subscriber import FrameSubscriber
+from .pickling import Unpicklable
 
 if TYPE_CHECKING:
     from .bus import Bus
@@ -18,7 +19,7 @@ _ANNOUNCEMENTS: dict[str, Any] = {"capacity": "1MiB", "slots": 4096, "delivery":
 _FRAMES = {"content": 1}
 
 
-class Frames:
+class Frames(Unpicklable):
     """A frames topic. Made by `Bus.frames`; opens nothing by itself.
 
     >>> frames = bus.frames("cam", shape=(720, 1280, 3), dtype="u1", buffers=4)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import time
-from typing import Self, SupportsIndex
+from typing import SupportsIndex
 
 from slipring.errors import BadArgument
 
+from .closing import Closing
 from .native import _native
 from .settings import natural, timeout_s
 
@@ -26,7 +27,7 @@ def wanted_subscribers(n: SupportsIndex, most: int) -> int:
     return number
 
 
-class Publisher(_native.Publisher):
+class Publisher(Closing, _native.Publisher):
     """Sends messages on a topic. Made by `Bus.publisher`."""
 
     __slots__ = ("__weakref__",)
@@ -41,12 +42,6 @@ class Publisher(_native.Publisher):
                 return False
             time.sleep(_LOOK_EVERY_S)
         return True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = " closed" if self.closed else ""

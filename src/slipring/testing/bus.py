@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 
 from slipring._bus.bus import Bus
 
@@ -107,6 +107,11 @@ class SteppedBus(Driven, Inventory, Bus):
 
     def _mortals(self) -> list[Handle]:
         return sorted(self._made, key=lambda handle: handle._number)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a SteppedBus cannot be pickled: it is one process's; give a real Bus to another process"
+        )
 
     def __repr__(self) -> str:
         return f"<SteppedBus {self.name!r} seed={self.seed!r} at {self.clock.monotonic()} s>"

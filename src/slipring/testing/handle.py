@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from slipring._bus.closing import Closing
 from slipring.errors import Closed
 
 from .errors import Killed
@@ -30,7 +31,7 @@ class InOrder:
         return iter([found for one in self._made if (found := one()) is not None])
 
 
-class Handle:
+class Handle(Closing):
     """One end of a topic. It belongs to a world, and has a number there."""
 
     kind = "handle"

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 from weakref import ref
 
+from slipring._bus.pickling import Unpicklable
 from slipring.errors import Closed
 
 from .buffers import Region, lend, text_bytes
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .publisher import SteppedPublisher
 
 
-class SteppedLoan:
+class SteppedLoan(Unpicklable):
     def __init__(self, publisher: SteppedPublisher, size: int, type: str, timeout: float | None) -> None:
         self._publisher = publisher
         self._size = size

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Self, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from slipring._bus.publisher import wanted_subscribers
 from slipring._bus.settings import timeout_s
@@ -164,12 +164,6 @@ class SteppedPublisher(Handle):
     def _detach(self, *, orderly: bool) -> None:
         self._topic.detach_writer(self._writer, orderly=orderly)
         self._world.settled(self._topic)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = " closed" if self.closed else ""

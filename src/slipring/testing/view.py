@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from slipring._bus.pickling import Unpicklable
 from slipring._bus.settings import timeout_s
 from slipring._bus.subscriber import Message
 from slipring.errors import Busy, TooManyReaders
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_VIEWS = 256
 
 
-class SteppedView:
+class SteppedView(Unpicklable):
     def __init__(self, subscriber: SteppedSubscriber, timeout: float | None) -> None:
         self._subscriber = subscriber
         self._seconds = timeout_s(timeout)
