@@ -20,6 +20,7 @@ class Message:
     def __init__(
         self, body: object, sender: str = "", type: str = "", seq: int = 0, time_ns: int = 0, topic: str = ""
     ) -> None: ...
+    def _repr_html_(self) -> str: ...
 
 class Loan:
     @property

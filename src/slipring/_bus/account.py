@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from .closing import Closing
+from .facts import Facts
 from .settings import start_place
 
 if TYPE_CHECKING:
@@ -65,17 +66,17 @@ class Account(Closing):
     def stats(self) -> dict[str, Any]:
         """All of the above in one dict, and whether the subscriber has a table entry and is reliable."""
         received, lost, filtered, position, tail, entry, reliable = self._counts()
-        return {
-            "topic": self.topic,
-            "attached": self.attached,
-            "received": received,
-            "lost": lost,
-            "filtered": filtered,
-            "position": position,
-            "lag": max(0, tail - position),
-            "entry": None if entry < 0 else entry,
-            "reliable": reliable,
-        }
+        return Facts(
+            topic=self.topic,
+            attached=self.attached,
+            received=received,
+            lost=lost,
+            filtered=filtered,
+            position=position,
+            lag=max(0, tail - position),
+            entry=None if entry < 0 else entry,
+            reliable=reliable,
+        )
 
     def __repr__(self) -> str:
         state = " closed" if self.closed else "" if self.attached else " waiting for its topic"

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 Message = _native.Message
+
+
+def _message_html(message: Message) -> str:
+    from . import notebook  # only notebooks need it
+
+    return notebook.message(message)
+
+
+Message._repr_html_ = _message_html  # type: ignore[method-assign, assignment]
 T = TypeVar("T")
 
 

@@ -13,6 +13,7 @@ from slipring.errors import BadArgument, Closed, SlipringError, TopicNotFound
 from . import directory, frame_streams, kinds, settings
 from .clock import Clock
 from .closing import Closing
+from .facts import Facts
 from .native import _native
 
 
@@ -125,7 +126,7 @@ class Topics(Closing):
         """Counters and tables of a topic, or of cells, as they stand in shared memory."""
         kind = kinds.kind_of(self.path, self._topic(topic))
         if kind is not kinds.TOPIC:
-            return kind.stats(self.path, topic)
+            return Facts(kind.stats(self.path, topic))
         stats = self._tables(topic)
         now = self.clock.time_ns()
         for cursor in stats["cursors"]:
@@ -134,7 +135,7 @@ class Topics(Closing):
             cursor["expires_s"] = expires_ns / 1e9 if expires_ns else None
         if stats.get("content") == "frames":
             stats["streams"] = frame_streams.look(self.path, topic)
-        return {"topic": topic, **stats}
+        return Facts({"topic": topic, **stats})
 
     def _tables(self, topic: str) -> dict[str, Any]:
         return _native.topic_stats(self.path, topic)
