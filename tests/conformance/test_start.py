@@ -194,3 +194,37 @@ def test_a_seek_that_means_nothing_is_refused_and_moves_nothing(bus, pub, where)
     with pytest.raises((slipring.BadArgument, TypeError)):
         sub.seek(where)
     assert seqs(sub) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("word", "usual"), [("earliest", "oldest"), ("latest", "new")])
+def test_the_words_of_spark_mean_the_same(bus, word, usual):
+    pub = bus.publisher("t", capacity=4096)
+    for body in (b"a", b"b"):
+        pub.send(body)
+    subs = [bus.subscriber("t", start=start) for start in (word, usual)]
+    pub.send(b"c")
+    assert len({tuple(message.body for message in sub.recv_many(10)) for sub in subs}) == 1
+    for sub, start in zip(subs, (word, usual), strict=True):
+        sub.seek(start)
+    assert len({tuple(message.body for message in sub.recv_many(10)) for sub in subs}) == 1
+    with pytest.raises(slipring.BadArgument, match="earliest"):
+        bus.subscriber("t", start="first")
+
+
+@pytest.mark.needs("frames")
+@pytest.mark.parametrize(("word", "found"), [("earliest", [0, 1]), ("latest", []), ("oldest", [0, 1])])
+def test_frames_start_by_the_same_words(bus, word, found):
+    numpy = pytest.importorskip("numpy")
+    frames = bus.frames("cam", shape=(2,), buffers=4)
+    with frames.publisher() as pub:
+        for number in range(2):
+            with pub.frame() as array:
+                array[:] = numpy.full(2, number)
+        with frames.subscriber(start=word) as sub:
+            got = []
+            for _ in found:
+                with sub.recv(timeout=10) as frame:
+                    got.append(int(frame.array[0]))
+            with sub.recv(timeout=0) as frame:
+                assert frame is None
+    assert got == found

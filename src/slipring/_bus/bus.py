@@ -51,7 +51,8 @@ class Bus(Patterns):
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
         directory.make(self.root, self.path)
-        publisher = Publisher(self.path, topic, sender, given)
+        with directory.explained(self.path):
+            publisher = Publisher(self.path, topic, sender, given)
         self._handles.add(publisher)
         return publisher
 
@@ -109,7 +110,8 @@ class Bus(Patterns):
         return self._subscriber(self._topic(topic), arguments)
 
     def _subscriber(self, topic: str, arguments: tuple[Any, ...]) -> Subscriber:
-        subscriber = Subscriber(self.path, topic, arguments)
+        with directory.explained(self.path):
+            subscriber = Subscriber(self.path, topic, arguments)
         if not subscriber.attached:
             self._clear_half(topic)
         self._handles.add(subscriber)

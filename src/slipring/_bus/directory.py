@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from slipring.errors import Denied, NoSpace, SystemFault
 
@@ -17,10 +19,57 @@ def default_root() -> str:
 
 
 def fault(error: OSError, path: str) -> Denied | NoSpace | SystemFault:
+    """What stands in the way, with what the system knows about the place."""
     number = error.errno or 0
-    cls: type[Denied | NoSpace | SystemFault]
-    cls = Denied if isinstance(error, PermissionError) else NoSpace if number == errno.ENOSPC else SystemFault
-    return cls(f"cannot use the bus directory '{path}': {error.strerror}", argument="root", errno=number)
+    text = f"cannot use the bus directory '{path}': {error.strerror}"
+    if isinstance(error, PermissionError):
+        hint = "change its owner or mode, or give another root="
+        return Denied(f"{text} ({access(path)}): {hint}", argument="root", errno=number)
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return NoSpace(f"{text} ({space(path)})", argument="root", errno=number)
+    return SystemFault(text, argument="root", errno=number)
+
+
+def access(path: str) -> str:
+    """Owner, group and mode of a path, or of the nearest directory above it that can be inspected; and who asks."""
+    place = path
+    while True:
+        try:
+            status = os.stat(place)
+            break
+        except OSError:
+            place, below = os.path.dirname(place), place
+            if place == below:
+                return f"as user {os.geteuid()}"
+    whose = f"owner {status.st_uid}:{status.st_gid}, mode {stat.S_IMODE(status.st_mode):#05o}"
+    return f"{'' if place == path else f'{place!r} has '}{whose}; this process is user {os.geteuid()}"
+
+
+def space(path: str) -> str:
+    """How much is left where a path lies; a directory above it, if it is not there yet."""
+    while path != os.path.dirname(path):
+        try:
+            found = os.statvfs(path)
+        except OSError:
+            path = os.path.dirname(path)
+        else:
+            return f"{found.f_bavail * found.f_frsize} bytes and {found.f_favail} files are free in {path!r}"
+    return "its free space is unknown"
+
+
+@contextlib.contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Around calls of the core, which knows file names only: add the place, its owner and mode, or its free space."""
+    try:
+        yield
+    except Denied as error:
+        named = re.search("'([^'/]+)'", str(error))
+        file = os.path.join(path, named[1]) if named else path
+        error.args = (f"{error} ('{file}': {access(file)})",)
+        raise
+    except NoSpace as error:
+        error.args = (f"{error} ({space(path)})",)
+        raise
 
 
 def _is_unfinished(path: str) -> bool:
@@ -31,15 +80,26 @@ def _is_unfinished(path: str) -> bool:
 
 
 def _made(root: str) -> os.stat_result:
-    """Asked first: makedirs takes a directory that cannot be inspected now for something else."""
+    """The root, made if it is missing: itself, not what should lie above it."""
     try:
         status = os.stat(root)
     except FileNotFoundError:
-        os.makedirs(root, mode=0o700, exist_ok=True)
+        check_parent(root)
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            os.mkdir(root, mode=0o700)
         status = os.stat(root)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), root)
     return status
+
+
+def check_parent(root: str) -> None:
+    """A root is made where its parent is. A missing parent is more often a typing error, or a disk not mounted."""
+    parent = os.path.dirname(root)
+    if not os.path.lexists(parent):
+        hint = f"create it (mkdir -p '{parent}') or give another root="
+        text = f"root='{root}' cannot be made: '{parent}' does not exist; {hint}"
+        raise SystemFault(text, argument="root", errno=errno.ENOENT)
 
 
 def listed(path: str) -> list[str]:
@@ -59,7 +119,11 @@ def make(root: str, path: str) -> None:
         mode = stat.S_IMODE(_made(root).st_mode)
         sticky = bool(mode & stat.S_ISVTX)
         if mode & 0o002 and not sticky:
-            raise Denied(f"root='{root}' may be written by everybody: use another directory", argument="root")
+            raise Denied(
+                f"root='{root}' may be written by everybody (mode {mode:#05o}): use another directory, or set its "
+                f"sticky bit (chmod +t '{root}')",
+                argument="root",
+            )
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
@@ -69,7 +133,7 @@ def make(root: str, path: str) -> None:
             os.chmod(path, mode & 0o2777)
     except (FileExistsError, NotADirectoryError) as error:
         raise SystemFault(f"'{path}' is not a directory", argument="root", errno=error.errno or 0) from error
-    except Denied:
+    except (Denied, SystemFault):
         raise
     except OSError as error:
         raise fault(error, path) from error
@@ -81,6 +145,8 @@ def check(root: str, path: str, is_default: bool) -> None:
         try:
             status = os.stat(place)
         except FileNotFoundError:
+            if place == root:
+                check_parent(root)
             return
         except OSError as error:
             raise fault(error, place) from error
@@ -88,8 +154,9 @@ def check(root: str, path: str, is_default: bool) -> None:
             raise SystemFault(f"'{place}' is not a directory", argument="root", errno=errno.ENOTDIR)
         if is_default and status.st_uid not in (0, os.getuid()):
             raise Denied(
-                f"'{place}' belongs to another user: give root=", argument="root", errno=errno.EACCES
-            )
+                f"'{place}' belongs to another user ({access(place)}): give root=",
+                argument="root", errno=errno.EACCES,
+            )  # fmt: skip
 
 
 def make_private(paths: Iterable[str]) -> None:
@@ -101,4 +168,5 @@ def make_private(paths: Iterable[str]) -> None:
         except OSError as error:
             raise fault(error, path) from error
         if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
-            raise Denied(f"'{path}' is not a directory of this user: remove it", argument="root")
+            text = f"'{path}' is not a directory of this user ({access(path)}): remove it"
+            raise Denied(text, argument="root")

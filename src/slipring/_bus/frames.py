@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from . import dtypes, frame_streams, settings
+from . import directory, dtypes, frame_streams, settings
 from .frame_publisher import FramePublisher
 from .frame_store import FrameStore
 from .frame_subscriber import FrameSubscriber
@@ -54,7 +54,8 @@ class Frames(Unpicklable):
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
         streams = frame_streams.to_make(*self._given)
         topic = self._bus._topic(self.topic)
-        publisher, writer = self._store.writer(topic, sender, self._settings, streams)
+        with directory.explained(self._bus.path):
+            publisher, writer = self._store.writer(topic, sender, self._settings, streams)
         made = FramePublisher(publisher, writer)
         self._bus._handles.add(made)
         return made
@@ -62,12 +63,13 @@ class Frames(Unpicklable):
     def subscriber(
         self, stream: str | None = None, conflate: bool = False, *, start: str = "new"
     ) -> FrameSubscriber:
-        """Frames of one stream, or of all. May come before the topic. start: "new", "last" or "oldest"."""
+        """Frames of one stream, or of all. May come before the topic. start: "new", "last" or "oldest"; "latest" and
+        "earliest" are other words for the first and the last of these."""
         if stream is not None:
             if not isinstance(stream, str):
                 raise TypeError(f"stream must be str, not {type(stream).__name__}")
             self._bus._check_text("stream", stream)
-        place = settings.choice("start", start, ("new", "last", "oldest"))
+        place = settings.start_word(start)
         topic = self._bus._topic(self.topic)
         subscriber, reader = self._store.reader(topic, stream, place, bool(conflate), self._to_insist)
         made = FrameSubscriber(subscriber, reader, stream)

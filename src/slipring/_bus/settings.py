@@ -12,7 +12,18 @@ from typing import SupportsIndex
 from slipring.errors import BadArgument
 
 START_NEW, START_LAST, START_OLDEST, START_SEQ = range(4)
-_STARTS = {"new": START_NEW, "last": START_LAST, "oldest": START_OLDEST}
+_NAMES = ("new", "last", "oldest")
+# The only place that knows the words: bus, command line, bridge and tests ask here. Spark and Kafka say "latest" and
+# "earliest".
+_STARTS = {
+    "new": START_NEW,
+    "latest": START_NEW,
+    "last": START_LAST,
+    "oldest": START_OLDEST,
+    "earliest": START_OLDEST,
+}
+START_WORDS = tuple(_STARTS)
+_PLACES = '"new" (or "latest"), "last", "oldest" (or "earliest")'
 _UNITS = {
     "": 1,
     "B": 1,
@@ -86,7 +97,10 @@ def file_mode(value: SupportsIndex) -> int:
     except TypeError:
         raise TypeError(f"mode must be an integer such as 0o600, not {type(value).__name__}") from None
     if not 0 < number <= 0o777:
-        raise BadArgument(f"mode={number:#o} must be between 0o001 and 0o777", argument="mode")
+        digits = str(number)
+        meant = f": did you mean 0o{digits}?" if re.fullmatch("[0-7]{1,3}", digits) and number else ""
+        text = f"mode={number} (that is {number:#o}) must be between 0o001 and 0o777{meant}"
+        raise BadArgument(text, argument="mode")
     return number
 
 
@@ -126,11 +140,10 @@ def topic_settings(
 
 
 def start_place(start: str | SupportsIndex) -> tuple[int, int]:
-    """("new" | "last" | "oldest" | sequence) as the core's (start, sequence)."""
+    """A word or a sequence as the core's (start, sequence)."""
     if isinstance(start, str):
         if start not in _STARTS:
-            places = '"new", "last", "oldest" or a sequence'
-            raise BadArgument(f"start={start!r} must be {places}", argument="start")
+            raise BadArgument(f"start={start!r} must be {_PLACES} or a sequence", argument="start")
         return _STARTS[start], 0
     try:
         number = operator.index(start)
@@ -139,6 +152,19 @@ def start_place(start: str | SupportsIndex) -> tuple[int, int]:
     if not 0 <= number < 2**63:
         raise BadArgument(f"start={number} must be a sequence: at least 0", argument="start")
     return START_SEQ, number
+
+
+def start_word(start: str) -> int:
+    """A start where a sequence has no meaning."""
+    if not isinstance(start, str) or start not in _STARTS:
+        raise BadArgument(f"start={start!r} must be {_PLACES}", argument="start")
+    return _STARTS[start]
+
+
+def start_name(start: str | SupportsIndex) -> str | int:
+    """The word that every version understands, or the sequence: for what another process reads."""
+    place, seq = start_place(start)
+    return seq if place == START_SEQ else _NAMES[place]
 
 
 def timeout_s(timeout: float | None, argument: str = "timeout") -> float | None:

@@ -88,7 +88,8 @@ class Topics(Closing):
 
     def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
         directory.make(self.root, self.path)
-        _native.topic_create(self.path, topic, given, exist_ok)
+        with directory.explained(self.path):
+            _native.topic_create(self.path, topic, given, exist_ok)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
         """Remove a topic, or cells; whoever uses it gets TopicGone."""
@@ -99,7 +100,8 @@ class Topics(Closing):
                 raise
 
     def _remove(self, topic: str) -> None:
-        kinds.kind_of(self.path, topic).remove(self.path, topic)
+        with directory.explained(self.path):
+            kinds.kind_of(self.path, topic).remove(self.path, topic)
 
     def _clear_half(self, topic: str) -> None:
         """A creator or remover that died half-way leaves a reader table without a ring: clear it away."""
@@ -138,7 +140,8 @@ class Topics(Closing):
         return Facts({"topic": topic, **stats})
 
     def _tables(self, topic: str) -> dict[str, Any]:
-        return _native.topic_stats(self.path, topic)
+        with directory.explained(self.path):
+            return _native.topic_stats(self.path, topic)
 
     def cursors(self, topic: str) -> list[dict[str, Any]]:
         """The topic's cursors: name, position, lag, age_s, expires_s, attached."""

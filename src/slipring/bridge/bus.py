@@ -30,11 +30,6 @@ def _address(name: str, root: str | os.PathLike[str] | None) -> addresses.Addres
     return addresses.parse(f"{base.rstrip('/')}/{name}{mark}{query}")
 
 
-def _start(start: str | SupportsIndex) -> str | int:
-    place, seq = settings.start_place(start)
-    return seq if place == settings.START_SEQ else cast(str, start)
-
-
 class RemoteBus(Bus):
     """A set of topics on another host."""
 
@@ -138,7 +133,7 @@ class RemoteBus(Bus):
         settings.expiry_ns(expires)
         window = Window()
         opening = {
-            "start": _start(start),
+            "start": settings.start_name(start),
             "lossy": None if lossy is None else bool(lossy),
             "cursor": cursor,
             "conflate": bool(conflate),

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 import slipring
+from slipring._bus.settings import START_WORDS
 from slipring.cli.framing import Framing
 from slipring.cli.units import printable
 
@@ -55,12 +56,14 @@ def period(value: str) -> float:
 
 def start(value: str) -> str | int:
     """Where a subscriber begins: a word, or a sequence."""
-    if value in ("new", "last", "oldest"):
+    if value in START_WORDS:
         return value
     try:
         return int(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is neither new, last, oldest nor a sequence number") from None
+        raise click.BadParameter(
+            f"{value!r} is neither {', '.join(START_WORDS)} nor a sequence number"
+        ) from None
 
 
 def _number(value: str, lowest: str, fits: Callable[[float], bool]) -> float:

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a bus may lie, and what an error says about the place."""
+
+import errno
+import os
+import pickle
+
+import pytest
+
+import slipring
+from hostile.users import ANN, BOB, start_as
+
+
+def test_a_root_is_made_but_not_its_parents(bus_root):
+    with slipring.Bus("b", root=bus_root / "root") as bus:
+        bus.create("t", capacity=4096)
+        assert bus.topics() == ["t"]
+    root = bus_root / "missing" / "root"
+    with pytest.raises(slipring.SystemFault) as refused:
+        slipring.Bus("b", root=root)
+    assert refused.value.argument == "root"
+    assert refused.value.errno == errno.ENOENT
+    assert f"'{root.parent}' does not exist" in str(refused.value)
+    assert f"mkdir -p '{root.parent}'" in str(refused.value)
+    assert not root.parent.exists()
+
+
+def test_the_root_of_the_environment_is_held_to_the_same(bus_root, monkeypatch):
+    monkeypatch.setenv("SLIPRING_ROOT", f"{bus_root}/missing/root")
+    with pytest.raises(slipring.SystemFault, match="does not exist"):
+        slipring.Bus("b")
+    assert not (bus_root / "missing").exists()
+
+
+def test_a_parent_that_vanishes_later_is_named_too(bus_root):
+    parent = bus_root / "parent"
+    parent.mkdir()
+    with slipring.Bus("b", root=parent / "root") as bus:
+        parent.rmdir()
+        with pytest.raises(slipring.SystemFault, match=f"'{parent}' does not exist"):
+            bus.create("t", capacity=4096)
+
+
+@pytest.mark.parametrize(("mode", "meant"), [(644, "0o644"), (600, "0o600"), (777, "0o777"), (660, "0o660")])
+def test_a_mode_that_was_written_without_0o_is_suggested_with_it(bus, mode, meant):
+    with pytest.raises(slipring.BadArgument, match=f"did you mean {meant}") as refused:
+        bus.create("t", mode=mode)
+    assert refused.value.argument == "mode"
+
+
+@pytest.mark.parametrize("mode", [0, -1, 999, 1000, 0o1777])
+def test_a_mode_that_means_nothing_suggests_nothing(bus, mode):
+    with pytest.raises(slipring.BadArgument) as refused:
+        bus.create("t", mode=mode)
+    assert "did you mean" not in str(refused.value)
+
+
+SAY = """
+def said(call):
+    try:
+        call()
+    except slipring.SlipringError as error:
+        return type(error).__name__, str(error)
+say([said(lambda: bus.publisher("t")), said(lambda: bus.subscriber("t").recv(0)), said(lambda: bus.remove("t"))])
+hear()
+"""
+
+
+def test_denied_says_whose_file_it_is_and_who_asks(bus_root, processes):
+    os.chown(bus_root, ANN, ANN)
+    bus_root.chmod(0o755)
+    maker = start_as(processes, ANN, "bus.create('t', capacity=4096)\nsay(1)\nhear()")
+    maker.expect(1)
+    child = start_as(processes, BOB, SAY)
+    for name, text in child.hear():
+        assert name == "Denied"
+        assert f"owner {ANN}:" in text
+        assert "mode 0" in text
+        assert f"this process is user {BOB}" in text
+        assert str(bus_root) in text
+
+
+def test_denied_on_the_directory_says_whose_it_is(bus_root, processes):
+    os.chown(bus_root, ANN, ANN)
+    bus_root.chmod(0o700)
+    child = start_as(
+        processes,
+        BOB,
+        """
+try:
+    slipring.Bus("test", root=root).create("t")
+except slipring.Denied as error:
+    say(str(error))
+hear()
+""",
+    )
+    assert f"owner {ANN}:" in (said := child.hear())
+    assert "mode 0o700" in said
+
+
+def test_no_space_says_how_much_is_free_and_where(bus):
+    with pytest.raises(slipring.NoSpace) as refused:
+        bus.create("t", capacity="1TiB")
+    assert "bytes and" in str(refused.value)
+    assert "are free in '/dev/shm" in str(refused.value)
+
+
+def test_an_explained_error_survives_being_pickled(bus):
+    with pytest.raises(slipring.NoSpace) as refused:
+        bus.create("t", capacity="1TiB")
+    assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
