@@ -37,17 +37,41 @@ class Bus(Patterns):
         self._handles = weakref.WeakSet()
         self._services = weakref.WeakSet()
 
+    @settings.names_its_parameters
     def publisher(
-        self, topic: str, sender: str = "", *, exist_ok: bool = True, **topic_settings: Any
+        self,
+        topic: str,
+        sender: str = "",
+        *,
+        capacity: int | str | None = None,
+        slots: int | None = None,
+        delivery: str | None = None,
+        writers: str | None = None,
+        mode: int | None = None,
+        max_readers: int | None = None,
+        max_writers: int | None = None,
+        max_cursors: int | None = None,
+        exist_ok: bool = True,
+        must_exist: bool = False,
     ) -> Publisher:
-        """A publisher; creates the topic when missing, with settings as in `create`."""
+        """Return a publisher. Creates the topic when it is missing, with settings as in `create`.
+
+        exist_ok=False raises TopicExists when there is one, must_exist=True TopicNotFound when there is none."""
         if not isinstance(sender, str):
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
-        given = settings.topic_settings(**topic_settings)
+        given = {
+            "capacity": capacity, "slots": slots, "delivery": delivery, "writers": writers, "mode": mode,
+            "max_readers": max_readers, "max_writers": max_writers, "max_cursors": max_cursors,
+            "must_exist": must_exist or None,
+        }  # fmt: skip
+        return self._open_publisher(topic, sender, given, exist_ok)
+
+    def _open_publisher(self, topic: str, sender: str, given: dict[str, Any], exist_ok: bool) -> Publisher:
+        checked = settings.topic_settings(**given)
         self._topic(topic)
         if not exist_ok:
-            self._make(topic, given, False)
-        return self._publisher(topic, sender, given)
+            self._make(topic, checked, False)
+        return self._publisher(topic, sender, checked)
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
         directory.make(self.root, self.path)
@@ -56,6 +80,7 @@ class Bus(Patterns):
         self._handles.add(publisher)
         return publisher
 
+    @settings.names_its_parameters
     def subscriber(
         self,
         topic: str,
@@ -117,6 +142,7 @@ class Bus(Patterns):
         self._handles.add(subscriber)
         return subscriber
 
+    @settings.names_its_parameters
     def join(
         self,
         topic: str,
@@ -128,12 +154,24 @@ class Bus(Patterns):
         types: Iterable[str] | None = None,
         ignore_types: Iterable[str] = (),
         ignore_senders: Iterable[str] = (),
-        **topic_settings: Any,
+        capacity: int | str | None = None,
+        slots: int | None = None,
+        delivery: str | None = None,
+        writers: str | None = None,
+        mode: int | None = None,
+        max_readers: int | None = None,
+        max_writers: int | None = None,
+        max_cursors: int | None = None,
+        exist_ok: bool = True,
     ) -> Member:
-        """Send and receive on one topic; reliable when this creates it."""
-        if topic not in self.topics():
-            topic_settings.setdefault("delivery", "reliable")
-        publisher = self.publisher(topic, sender, **topic_settings)
+        """Return a member, which sends and receives on one topic. The topic is reliable when this creates it, unless
+        delivery= says otherwise; other settings as in `create`."""
+        if delivery is None and topic not in self.topics():
+            delivery = "reliable"
+        publisher = self.publisher(
+            topic, sender, capacity=capacity, slots=slots, delivery=delivery, writers=writers, mode=mode,
+            max_readers=max_readers, max_writers=max_writers, max_cursors=max_cursors, exist_ok=exist_ok,
+        )  # fmt: skip
         try:
             entry = None if own else publisher._entry()
             subscriber = self._subscribe(

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, cast
 
 from . import directory
+from .settings import names_its_parameters
 from .topics import Topics
 
 if TYPE_CHECKING:
     from .bus import Bus
     from .calls.client import Client
+    from .calls.codecs import Codec
     from .calls.ground import Ground
     from .calls.server import Server
     from .cells import Cells
@@ -36,6 +38,7 @@ class Patterns(Topics):
     _handles: Made
     _services: Made
 
+    @names_its_parameters
     def cells(
         self,
         name: str,
@@ -63,6 +66,7 @@ class Patterns(Topics):
 
         return SharedCells(self.path, lambda: directory.make(self.root, self.path))
 
+    @names_its_parameters
     def frames(
         self,
         topic: str,
@@ -89,19 +93,55 @@ class Patterns(Topics):
 
     # Calls
 
-    def server(self, service: str, **options: Any) -> Server:
-        """A server of methods: `server.method(function)`, then `server.start()`. Options: see `Server`."""
+    @names_its_parameters
+    def server(
+        self,
+        service: str,
+        *,
+        workers: int = 1,
+        codec: str | Codec = "msgpack",
+        backlog: int = 1024,
+        tasks: int = 1000,
+        capacity: int | str = "4MiB",
+        max_clients: int = 256,
+        mode: int | None = None,
+        tracebacks: bool = False,
+    ) -> Server:
+        """Return a server of methods: `server.method(function)`, then `server.start()`.
+
+        workers plain methods run at once, up to backlog calls wait for them; up to tasks async methods run at once.
+        tracebacks=True sends the traceback of a failed method to its caller."""
         from .calls.server import Server
 
-        server = Server(cast("Bus", self), service, **options)
+        server = Server(
+            cast("Bus", self), service, workers=workers, codec=codec, backlog=backlog, tasks=tasks,
+            capacity=capacity, max_clients=max_clients, mode=mode, tracebacks=tracebacks,
+        )  # fmt: skip
         self._services.add(server)
         return server
 
-    def client(self, service: str, timeout: float | None = 5.0, **options: Any) -> Client:
-        """A client of a service: `client.call("method", …)`. Options: see `Client`."""
+    @names_its_parameters
+    def client(
+        self,
+        service: str,
+        timeout: float | None = 5.0,
+        *,
+        codec: str | Codec = "msgpack",
+        capacity: int | str = "1MiB",
+        max_answer: int | str = "256MiB",
+        window: int = 16,
+        mode: int | None = None,
+    ) -> Client:
+        """Return a client of a service: `client.call("method", …)`.
+
+        timeout is for each call. capacity is of its reply topic; answers of up to max_answer are taken; window parts
+        of a stream are sent ahead."""
         from .calls.client import Client
 
-        client = Client(cast("Bus", self), service, timeout, **options)
+        client = Client(
+            cast("Bus", self), service, timeout, codec=codec, capacity=capacity, max_answer=max_answer,
+            window=window, mode=mode,
+        )  # fmt: skip
         self._services.add(client)
         return client
 

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import re
-from collections.abc import Iterable
-from typing import SupportsIndex
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, SupportsIndex, TypeVar, cast
 
 from slipring.errors import BadArgument
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 START_NEW, START_LAST, START_OLDEST, START_SEQ = range(4)
 _NAMES = ("new", "last", "oldest")
@@ -104,6 +108,29 @@ def file_mode(value: SupportsIndex) -> int:
     return number
 
 
+def names_its_parameters(method: Function) -> Function:
+    """A method that lists its parameters when it is called with a keyword that it does not have."""
+    code = cast(FunctionType, method).__code__
+    allowed = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+    @functools.wraps(method)
+    def checked(self: object, /, *args: Any, **kwargs: Any) -> Any:
+        for name in kwargs:
+            if name not in allowed:
+                raise TypeError(_unknown(f"{type(self).__name__}.{method.__name__}()", name, allowed))
+        return method(self, *args, **kwargs)
+
+    return cast(Function, checked)
+
+
+def _unknown(function: str, name: str, allowed: tuple[str, ...]) -> str:
+    import difflib  # slow to import, and only mistakes need it
+
+    close = difflib.get_close_matches(name, allowed, n=1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"{function} has no parameter {name!r}{meant}: allowed are {', '.join(allowed)}"
+
+
 def topic_settings(
     *,
     capacity: int | str | None = None,
@@ -114,7 +141,7 @@ def topic_settings(
     max_readers: int | None = None,
     max_writers: int | None = None,
     max_cursors: int | None = None,
-    must_exist: bool = False,
+    must_exist: bool | None = None,
 ) -> dict[str, int]:
     """Only what was given: the rest is the core's default, or whatever an existing topic has."""
     given: dict[str, int] = {}

@@ -55,6 +55,7 @@ class Topics(Closing):
         self._check_text("topic", topic)
         return topic
 
+    @settings.names_its_parameters
     def create(
         self,
         topic: str,

@@ -98,7 +98,8 @@ static PyMemberDef message_members[] = {
     {"time_ns", T_LONGLONG, offsetof(Message, time_ns), READONLY, "when it was committed, ns since the epoch"},
     {NULL, 0, 0, 0, NULL}};
 
-static PyType_Slot message_slots[] = {{Py_tp_doc, "A message: body, sender, type, seq, time_ns and topic."},
+static PyType_Slot message_slots[] = {{Py_tp_doc, "Message(body, sender='', type='', seq=0, time_ns=0, topic='')\n--\n\n"
+                                                  "A message: body, sender, type, seq, time_ns and topic."},
                                       {Py_tp_new, message_create},
                                       {Py_tp_dealloc, message_dealloc},
                                       {Py_tp_repr, message_repr},

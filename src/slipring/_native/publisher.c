@@ -287,13 +287,21 @@ static PyGetSetDef publisher_getset[] = {{"closed", publisher_closed, NULL, NULL
 #define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 static PyMethodDef publisher_methods[] = {
     {"send", FASTCALL(publisher_send),
-     "send($self, /, body, type='', timeout=<by delivery>)\n--\n\nSend one message; its sequence."},
+     "send($self, /, body, type='', timeout=...)\n--\n\n"
+     "Send one message and return its sequence.\n\n"
+     "body: any object with a buffer. timeout: None waits for room, 0 never waits, expiry raises Full; by default reliable\n"
+     "topics wait and lossy ones do not."},
     {"send_many", FASTCALL(publisher_send_many),
-     "send_many($self, /, bodies, type='', timeout=<by delivery>)\n--\n\nSend many; the last one's sequence."},
+     "send_many($self, /, bodies, type='', timeout=...)\n--\n\n"
+     "Send many messages and return the last one's sequence, or None if there are none.\n\n"
+     "Every body is checked before the first is sent. timeout as in send, for all together."},
     {"_send_as", FASTCALL(publisher_send_as), NULL},
     {"loan", FASTCALL(publisher_loan),
-     "loan($self, /, size, type='', timeout=<by delivery>)\n--\n\nA context manager: memory of the ring to fill in place."},
-    {"close", publisher_close, METH_NOARGS, "Detach. Waiting sends end with Closed; open loans are aborted."},
+     "loan($self, /, size, type='', timeout=...)\n--\n\n"
+     "Return a context manager: memory of the ring to fill in place.\n\n"
+     "Leaving the block commits the message, an exception aborts it. timeout as in send."},
+    {"close", publisher_close, METH_NOARGS,
+     "close($self, /)\n--\n\nDetach. Waiting sends end with Closed; open loans are aborted."},
     {"_send_noted", publisher_send_noted, METH_VARARGS, NULL},
     {"_send_rows_noted", publisher_send_rows_noted, METH_VARARGS, NULL},
     {"_subscribers", publisher_subscribers, METH_NOARGS, NULL},

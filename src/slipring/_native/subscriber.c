@@ -338,15 +338,17 @@ static PyGetSetDef subscriber_getset[] = {{"closed", get_closed, NULL, NULL, NUL
 
 #define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 static PyMethodDef subscriber_methods[] = {
-    {"recv", FASTCALL(subscriber_recv), "recv($self, /, timeout=None)\n--\n\nThe next message, or None on expiry."},
+    {"recv", FASTCALL(subscriber_recv),
+     "recv($self, /, timeout=None)\n--\n\nReturn the next message, or None after timeout seconds."},
     {"recv_into", FASTCALL(subscriber_recv_into),
-     "recv_into($self, /, buffer, timeout=None)\n--\n\nThe next message, its body copied into buffer."},
+     "recv_into($self, /, buffer, timeout=None)\n--\n\n"
+     "Return the next message, its body copied into buffer, or None after timeout seconds."},
     {"recv_many", FASTCALL(subscriber_recv_many),
-     "recv_many($self, /, n=1024, timeout=0)\n--\n\nUp to n messages; waits at most timeout for the first."},
+     "recv_many($self, /, n=1024, timeout=0)\n--\n\nReturn up to n messages; wait at most timeout seconds for the first."},
     {"_recv_batch", FASTCALL(subscriber_recv_batch), NULL},
     {"view", FASTCALL(subscriber_view),
-     "view($self, /, timeout=None)\n--\n\nA context manager: the next message in place, held until exit."},
-    {"close", subscriber_close, METH_NOARGS, "Detach; waits end with Closed."},
+     "view($self, /, timeout=None)\n--\n\nReturn a context manager: the next message in place, held until exit."},
+    {"close", subscriber_close, METH_NOARGS, "close($self, /)\n--\n\nDetach; waits end with Closed."},
     {"_ready", subscriber_ready, METH_NOARGS, NULL},
     {"_seek", subscriber_seek, METH_VARARGS, NULL},
     {"commit", subscriber_commit, METH_VARARGS,

@@ -103,16 +103,12 @@ class RemoteBus(Bus):
 
     # Handles
 
-    def publisher(
-        self, topic: str, sender: str = "", *, exist_ok: bool = True, **topic_settings: Any
-    ) -> Publisher:
-        if not isinstance(sender, str):
-            raise TypeError(f"sender must be str, not {type(sender).__name__}")
-        given = _checked_settings(topic_settings)
+    def _open_publisher(self, topic: str, sender: str, given: dict[str, Any], exist_ok: bool) -> Publisher:
+        checked = _checked_settings(given)
         self._topic(topic)
         if not exist_ok:
-            self.create(topic, exist_ok=False, **given)
-        publisher = RemotePublisher(self, topic, sender, given)
+            self.create(topic, exist_ok=False, **checked)
+        publisher = RemotePublisher(self, topic, sender, checked)
         self._remote_handles.add(publisher)
         return cast(Publisher, publisher)  # not one by birth, but with all its methods
 
