@@ -6,6 +6,7 @@ A map of the package:
     slipring.Bus            a directory of topics; makes everything else
     slipring.Publisher      bus.publisher(): send, send_many, loan
     slipring.Subscriber     bus.subscriber(): recv, recv_many, recv_batch, view, iteration, asyncio
+    slipring.PatternSubscriber  bus.subscriber("cam.*"): several topics, and those that appear later
     slipring.Member         bus.join(): both in one
     slipring.Cells          bus.cells(): the newest values of one writer for one reader
     slipring.Frames         bus.frames(): FramePublisher and FrameSubscriber of large arrays (extra "numpy")
@@ -66,6 +67,7 @@ if typing.TYPE_CHECKING:
     from ._bus.frame_publisher import FramePublisher
     from ._bus.frame_subscriber import Frame, FrameSubscriber
     from ._bus.frames import Frames
+    from ._bus.pattern_subscriber import PatternSubscriber
 
 __version__ = "0.1.0"
 
@@ -90,6 +92,7 @@ __all__ = [
     "Member",
     "Message",
     "NoSpace",
+    "PatternSubscriber",
     "PeerGone",
     "Publisher",
     "RemoteError",
@@ -122,6 +125,7 @@ _LATER = {
     "FramePublisher": "frame_publisher",
     "FrameSubscriber": "frame_subscriber",
     "Frames": "frames",
+    "PatternSubscriber": "pattern_subscriber",
     "Server": "calls.server",
     "current_call": "calls.context",
 }

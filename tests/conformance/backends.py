@@ -33,6 +33,7 @@ CAPABILITIES = {
     "cells": "the newest values of one writer for one reader",
     "frames": "large arrays in place, held by their readers",
     "calls": "servers and clients",
+    "awaited patterns": "arecv and async for on a pattern of topics",
 }
 
 
@@ -141,6 +142,7 @@ class ZeroMQ(Backend):
         "cells": OF_ONE_HOST,
         "frames": OF_ONE_HOST,
         "calls": OF_ONE_HOST,
+        "awaited patterns": "A pattern of a remote bus is read by threads, not by asyncio.",
     }
     step = 61
 

@@ -8,7 +8,7 @@ import pytest
 import slipring
 
 CLASSES = {
-    "Bus", "Publisher", "Subscriber", "Member", "Message", "Cells", "CellsReader", "CellsWriter",
+    "Bus", "Publisher", "Subscriber", "PatternSubscriber", "Member", "Message", "Cells", "CellsReader", "CellsWriter",
     "Frames", "Frame", "FramePublisher", "FrameSubscriber", "Server", "Client",
 }  # fmt: skip
 FUNCTIONS = {"wait", "current_call"}
@@ -52,6 +52,8 @@ METHODS = {
     "Publisher": "send send_many loan wait_for_subscribers close sender topic closed",
     "Subscriber": "recv recv_many recv_batch recv_into view arecv seek commit stats close "
     "lost filtered received lag position topic closed attached",
+    "PatternSubscriber": "recv recv_many recv_batch recv_into view arecv seek commit stats close topics "
+    "lost filtered received lag closed attached",
     "Member": "send recv recv_many close lost",
     "Cells": "writer reader stats depth dtype shape size name",
     "CellsWriter": "put slot close closed",

@@ -86,7 +86,7 @@ def make_handles(bus):
     frames = bus.frames("f", shape=(2, 2))
     publisher, subscriber = frames.publisher(), frames.subscriber()
     return [
-        pub, sub, bus.join("chat", "ann", capacity=4096), pub.loan(8), sub.view(0),
+        pub, sub, bus.join("chat", "ann", capacity=4096), bus.subscriber("t*"), pub.loan(8), sub.view(0),
         cells, cells.writer(), cells.reader(), frames, publisher, subscriber, publisher.frame(),
         subscriber.recv(0), server, client,
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable
-from typing import Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast
 
 from slipring.errors import BadArgument, Closed
 
@@ -15,6 +15,9 @@ from .member import Member
 from .patterns import Patterns
 from .publisher import Publisher
 from .subscriber import Subscriber
+
+if TYPE_CHECKING:
+    from .pattern_subscriber import PatternSubscriber
 
 
 class Bus(Patterns):
@@ -94,10 +97,53 @@ class Bus(Patterns):
         *,
         expires: float | None = None,
     ) -> Subscriber:
-        """A subscriber; may come before its topic, and attaches when that appears."""
+        """Return a subscriber. It may come before its topic, and attaches when that appears.
+
+        start: "new" (or "latest"), "last", "oldest" (or "earliest"), or a sequence. A topic with a wildcard, such as
+        "cam.*", stands for all topics that match, those that appear later too: a `PatternSubscriber`."""
+        if settings.is_pattern(topic):
+            return self._match(
+                topic, start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires
+            )
         return self._subscribe(
             topic, start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, None
         )
+
+    def _match(
+        self,
+        pattern: str,
+        start: str | SupportsIndex,
+        lossy: bool | None,
+        cursor: str | None,
+        conflate: bool,
+        types: Iterable[str] | None,
+        ignore_types: Iterable[str],
+        ignore_senders: Iterable[str],
+        expires: float | None,
+    ) -> Subscriber:
+        if self._closed:
+            raise Closed("this bus is closed")
+        self._check_cursor(cursor, expires)
+        settings.expiry_ns(expires)
+        only = None if types is None else settings.texts("types", types)
+        without = (
+            settings.texts("ignore_types", ignore_types),
+            settings.texts("ignore_senders", ignore_senders),
+        )
+
+        def subscribe(topic: str, begin: str | int) -> Subscriber:
+            return self._subscribe(topic, begin, lossy, cursor, conflate, only, *without, expires, None)
+
+        made = self._pattern_class()(self, pattern, start, subscribe)
+        self._handles.add(made)
+        return cast("Subscriber", made)  # not one by birth, but with its methods
+
+    _awaits_patterns = True
+
+    def _pattern_class(self) -> type[PatternSubscriber]:
+        from .pattern_subscriber import PatternSubscriber  # few need it
+
+        return PatternSubscriber
 
     def _check_cursor(self, cursor: str | None, expires: float | None) -> None:
         if cursor is not None:

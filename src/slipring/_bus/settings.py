@@ -211,6 +211,11 @@ def timeout_s(timeout: float | None, argument: str = "timeout") -> float | None:
     return None if seconds > 9e8 else seconds
 
 
+def is_pattern(topic: object) -> bool:
+    """Whether it has a character of patterns, which no topic's name has."""
+    return isinstance(topic, str) and any(character in topic for character in "*?[")
+
+
 def texts(argument: str, values: Iterable[str]) -> tuple[str, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{argument} must be a collection of str, not {type(values).__name__}")

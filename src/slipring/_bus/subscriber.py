@@ -35,11 +35,10 @@ class Subscriber(Account, _native.Subscriber):
 
     def recv_batch(self, n: int = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
         """Up to n messages as one Arrow batch; waits at most timeout for the first."""
-        try:
-            import pyarrow
-        except ImportError as error:
-            raise ImportError('recv_batch needs pyarrow: pip install "slipring[arrow]"') from error
-        return pyarrow.record_batch(ArrowBatch(self._recv_batch(n, timeout)))
+        from . import batches
+
+        arrow = batches.pyarrow()
+        return arrow.record_batch(ArrowBatch(self._recv_batch(n, timeout)))
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
         """`recv` for asyncio: the same subscriber, without blocking the loop."""

@@ -16,6 +16,8 @@ from .closing import Closing
 from .facts import Facts
 from .native import _native
 
+_TICK_NS = 50_000_000  # more than file systems' clocks need for their next step
+
 
 class Topics(Closing):
     """A directory of topics under a name."""
@@ -164,6 +166,32 @@ class Topics(Closing):
         from . import doctor  # it knows all that can be left behind, and few ask
 
         return doctor.examine(self.path, self._files(), repair)
+
+    # For whoever follows what comes and goes
+
+    _look_every_s = 0.02  # how often to look, when there is nothing to receive
+
+    def _identities(self, stamp: object) -> tuple[object, dict[str, int] | None]:
+        """Each topic with a number that no other topic of its name has while it is in use, and a stamp for the next
+        time; None when nothing has changed since `stamp`."""
+        try:
+            changed_ns = os.stat(self.path).st_mtime_ns
+        except FileNotFoundError:
+            return None, {}
+        except OSError as error:
+            raise directory.fault(error, self.path) from error
+        if stamp == changed_ns:
+            return stamp, None
+        found = {name: number for name in self._names() if (number := self._identity(name)) is not None}
+        settled = time.time_ns() - changed_ns > _TICK_NS  # else a later change may have the same time
+        return (changed_ns if settled else None), found
+
+    def _identity(self, topic: str) -> int | None:
+        """None when there is no such topic."""
+        try:
+            return os.stat(os.path.join(self.path, f"{topic}.ring")).st_ino
+        except OSError:
+            return None
 
     def _files(self) -> list[str]:
         return directory.listed(self.path)  # nothing: nobody has made a topic yet

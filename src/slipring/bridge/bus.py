@@ -13,7 +13,7 @@ from slipring._bus.bus import Bus
 from slipring._bus.directory import default_root
 from slipring._bus.publisher import Publisher
 from slipring._bus.subscriber import Subscriber
-from slipring.errors import BadArgument, Closed
+from slipring.errors import BadArgument, Closed, PeerGone, Timeout
 
 from . import address as addresses
 from .link import Link
@@ -40,6 +40,7 @@ class RemoteBus(Bus):
         self.path = str(self._address)
         self._check_text("name", self.name)
         self._remote_handles: weakref.WeakSet[RemotePublisher | RemoteSubscriber] = weakref.WeakSet()
+        self._handles = weakref.WeakSet()  # made over these
         self._closed = False
         self._link = Link(self._address)
         self._end = weakref.finalize(self, self._link.close)
@@ -73,6 +74,19 @@ class RemoteBus(Bus):
         if self._closed:
             raise Closed("this bus is closed")
         return [str(name) for name in self._link.request("topics")]
+
+    # For subscribers of patterns: to look at what is there costs a request.
+    _look_every_s = 0.5
+    _awaits_patterns = False
+
+    def _identities(self, stamp: object) -> tuple[object, dict[str, int] | None]:
+        try:
+            return None, dict.fromkeys(self.topics(), 0)
+        except (PeerGone, Timeout):
+            return None, None  # the connection comes back
+
+    def _identity(self, topic: str) -> int | None:
+        return 0
 
     def stats(self, topic: str) -> dict[str, Any]:
         facts: dict[str, Any] = self._link.request("stats", topic=self._topic(topic))
@@ -151,8 +165,8 @@ class RemoteBus(Bus):
         if self._closed:
             return
         self._closed = True
-        handles = list(self._remote_handles)
-        for handle in sorted(handles, key=lambda handle: isinstance(handle, RemoteSubscriber)):
+        handles = [*self._remote_handles, *self._handles]
+        for handle in sorted(handles, key=lambda handle: not isinstance(handle, RemotePublisher)):
             handle.close()  # publishers first: what a leaving reader makes room for is not sent any more
         self._end()
 

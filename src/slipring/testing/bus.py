@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from slipring._bus.subscriber import Subscriber
 
     from .calls_ground import SteppedGround
+    from .pattern_subscriber import SteppedPatternSubscriber
 
 Result = TypeVar("Result")
 
@@ -92,6 +93,11 @@ class SteppedBus(Driven, Inventory, Bus):
         subscriber = SteppedSubscriber(self._world, topic, Wish(*arguments))
         self._made.add(subscriber)
         return cast("Subscriber", subscriber)
+
+    def _pattern_class(self) -> type[SteppedPatternSubscriber]:
+        from .pattern_subscriber import SteppedPatternSubscriber
+
+        return SteppedPatternSubscriber
 
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed, and so do spawned functions."""

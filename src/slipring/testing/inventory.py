@@ -49,6 +49,13 @@ class Inventory(Topics):
     def _names(self) -> list[str]:
         return list(self._world.topics)
 
+    def _identities(self, stamp: object) -> tuple[object, dict[str, int] | None]:
+        return None, {name: topic.generation for name, topic in self._world.topics.items()}
+
+    def _identity(self, topic: str) -> int | None:
+        found = self._world.topics.get(topic)
+        return None if found is None else found.generation
+
     def contents(self) -> dict[str, str]:
         """Everything on the bus by name: "topic" or "cells"."""
         if self._closed:

@@ -1,0 +1,509 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PatternSubscriber: all topics whose names match a pattern, those that appear later too, in one handle.
+
+It has one ordinary subscriber, a part, for each topic. They are asked in turns, at most `_BURST` messages in a row from
+each: a busy topic does not starve the others, and within a topic the order is that of the topic. The bus is looked at
+for new topics whenever there is nothing to receive. A topic that appears after the handle was made is read from its
+first message on. One that is removed leaves; its counts stay in the sums. One that cannot be read (damaged, denied, no
+entry left) is reported by the next receiving call, once, with its name, and does not hold up the others.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import fnmatch
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, TypeVar
+
+from slipring.errors import (
+    BadArgument,
+    Closed,
+    Corrupt,
+    ForkedHandle,
+    SlipringError,
+    TopicGone,
+    WrongLayout,
+)
+
+from .account import Account
+from .pickling import Unpicklable
+from .settings import natural, start_word, timeout_s
+
+if TYPE_CHECKING:
+    import asyncio
+
+    import pyarrow
+    from typing_extensions import Buffer
+
+    from .bus import Bus
+    from .subscriber import Message, Subscriber
+
+T = TypeVar("T")
+Sized = TypeVar("Sized", bound=collections.abc.Sized)
+Take = Callable[["Subscriber"], T | None]
+
+_BURST = 64
+_MOMENT_S = 0.001
+_DAMAGED = (Corrupt, WrongLayout)  # ends the part, not the handle
+
+
+def _of_each_topic(argument: str, value: object, hint: str) -> BadArgument:
+    text = f"{argument}={value!r}: a pattern has a sequence for each topic; {hint}, or subscribe to one topic"
+    return BadArgument(text, argument=argument)
+
+
+class _Part:
+    """One topic."""
+
+    __slots__ = ("identity", "leaving", "subscriber", "topic")
+
+    def __init__(self, topic: str, identity: int, subscriber: Subscriber) -> None:
+        self.topic, self.identity, self.subscriber = topic, identity, subscriber
+        self.leaving = False  # the topic was removed: what it holds is read, then the part goes
+
+
+class PatternSubscriber(Account):
+    """Receives the messages of every topic that matches a pattern. Made by `Bus.subscriber("cam.*")`.
+
+    `topic` is the pattern, `topics` are those it has now; each message says where it came from in `Message.topic`."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        pattern: str,
+        start: str | SupportsIndex,
+        subscribe: Callable[[str, str | int], Subscriber],
+    ) -> None:
+        if not isinstance(start, str):
+            raise _of_each_topic("start", start, "start with a word")
+        start_word(start)
+        self.topic = pattern
+        self._bus, self._subscribe = bus, subscribe
+        self._matches = re.compile(fnmatch.translate(pattern)).fullmatch
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
+        self._parts: list[_Part] = []
+        self._refused: dict[str, int] = {}  # topics that could not be read, and which ones these were
+        self._errors: deque[SlipringError] = deque()  # to be raised, each once
+        self._past = [0, 0, 0]  # received, lost, filtered by parts that are gone
+        self._turn = self._burst = 0
+        self._stamp: object = None  # of the last look at the bus
+        self._looked = bus.clock.monotonic()
+        self._closed = self._looking = False
+        self._look(start)
+
+    # Which topics
+
+    def _look(self, start: str | int = 0) -> None:
+        """Take in what is new on the bus; without a start, from the first message on."""
+        if self._looking:
+            return  # to attach wakes others, on a stepped bus at once, and these look too
+        self._looking = True
+        try:
+            self._looked = self._bus.clock.monotonic()
+            self._stamp, found = self._bus._identities(self._stamp)
+            if found is not None:
+                self._take_in(found, start)
+        finally:
+            self._looking = False
+
+    def _take_in(self, found: dict[str, int], start: str | int) -> None:
+        there = {name: identity for name, identity in found.items() if self._matches(name)}
+        for part in self._parts:
+            part.leaving = part.leaving or there.get(part.topic) != part.identity
+        present = {part.topic for part in self._parts}
+        self._refused = {name: at for name, at in self._refused.items() if there.get(name) == at}
+        for name in sorted(there.keys() - present - self._refused.keys()):
+            self._attach(name, there[name], start)
+        if any(part.leaving for part in self._parts):
+            self._stamp = None  # its place may be another's by now
+
+    def _attach(self, topic: str, identity: int, start: str | int) -> None:
+        try:
+            subscriber = self._subscribe(topic, start)
+        except SlipringError as error:
+            self._refuse(topic, identity, error)
+            return
+        if subscriber.attached and self._bus._identity(topic) == identity:
+            self._parts.append(_Part(topic, identity, subscriber))
+        else:  # removed or replaced meanwhile: the next look sees what is there
+            subscriber.close()
+            self._stamp = None
+
+    def _refuse(self, topic: str, identity: int, error: SlipringError) -> None:
+        self._refused[topic] = identity
+        error.args = (f"topic '{topic}' of pattern '{self.topic}': {error}", *error.args[1:])
+        self._errors.append(error)
+
+    def _drop(self, part: _Part) -> None:
+        self._parts.remove(part)
+        for number, count in enumerate(part.subscriber._counts()[:3]):
+            self._past[number] += count
+        part.subscriber.close()
+        self._stamp = None
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that it reads now, sorted."""
+        with self._entered():
+            self._look()
+            return sorted(part.topic for part in self._parts)
+
+    # Receiving
+
+    def _locked(self) -> contextlib.AbstractContextManager[Any]:
+        """The lock, for `with`. A forked child may have inherited it locked."""
+        if self._pid != os.getpid():
+            raise ForkedHandle("this subscriber was opened before fork(): open a new one in the child")
+        return self._lock
+
+    def _entered(self) -> contextlib.AbstractContextManager[Any]:
+        """The same, for what a closed one cannot do."""
+        if self._closed:
+            raise Closed("this subscriber is closed")
+        return self._locked()
+
+    def _ask(self, part: _Part, take: Take[T]) -> T | None:
+        """What one part has; None also when that ended it."""
+        try:
+            taken = take(part.subscriber)
+        except TopicGone:
+            self._drop(part)
+            return None
+        except _DAMAGED as error:
+            self._drop(part)
+            self._refuse(part.topic, part.identity, error)
+            return None
+        if taken is None and part.leaving:
+            self._drop(part)
+        return taken
+
+    def _in_turns(self) -> Iterator[_Part]:
+        """Every part once, beginning with the one whose turn it is; each may be dropped meanwhile."""
+        first = self._turn % len(self._parts) if self._parts else 0
+        yield from (self._parts[first:] + self._parts[:first])
+
+    def _one(self, take: Take[T]) -> T | None:
+        for part in self._in_turns():
+            taken = self._ask(part, take)
+            if taken is not None:
+                self._burst += 1
+                if self._burst < _BURST:
+                    return taken
+            self._burst = 0
+            self._turn += 1
+            if taken is not None:
+                self._look_now_and_then()
+                return taken
+        return None
+
+    def _look_now_and_then(self) -> None:
+        """Where there is always something to receive, new topics are to be found too."""
+        if self._bus.clock.monotonic() - self._looked >= self._bus._look_every_s:
+            self._look()
+
+    def _try(self, take: Take[T]) -> T | None:
+        """Without waiting."""
+        with self._entered():
+            self._raise_errors()
+            taken = self._one(take)
+            if taken is None:
+                before = self._parts[:]
+                self._look()
+                if self._parts != before:
+                    taken = self._one(take)
+                if taken is None:
+                    self._raise_errors()
+            return taken
+
+    def _raise_errors(self) -> None:
+        if self._errors:
+            raise self._errors.popleft()
+
+    def _receive(self, timeout: float | None, take: Take[T]) -> T | None:
+        seconds, clock = timeout_s(timeout), self._bus.clock
+        deadline = None if seconds is None else clock.monotonic() + seconds
+        while (taken := self._try(take)) is None:
+            left = None if deadline is None else deadline - clock.monotonic()
+            if left is not None and left <= 0:
+                return None
+            self._sleep(left)
+        return taken
+
+    def recv(self, timeout: float | None = None) -> Message | None:
+        """Return the next message of any of the topics, or None on expiry."""
+        return self._receive(timeout, lambda part: part.recv(0))
+
+    def recv_into(self, buffer: Buffer, timeout: float | None = None) -> Message | None:
+        """Return the next message of any of the topics, its body copied into buffer."""
+        return self._receive(timeout, lambda part: part.recv_into(buffer, 0))
+
+    def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
+        """Return up to n messages; waits at most timeout for the first."""
+        limit, taken = natural("n", n), []
+        if limit == 0:
+            self._entered()
+            return []
+        for messages in self._gather(limit, timeout, lambda part, left: part.recv_many(left, 0)):
+            taken += messages
+        return taken
+
+    def recv_batch(self, n: int = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
+        """Return up to n messages as one Arrow batch; waits at most timeout for the first."""
+        from . import batches
+
+        batches.pyarrow()  # before anything is taken
+        limit = natural("n", n)
+        self._entered()
+        found = self._gather(limit, timeout, lambda part, left: part.recv_batch(left, 0)) if limit else []
+        return batches.joined(found)
+
+    def _gather(
+        self, limit: int, timeout: float | None, take: Callable[[Subscriber, int], Sized]
+    ) -> list[Sized]:
+        """What the parts have, in turns, at most `limit` in all."""
+        gathered: list[Sized] = []
+        left = limit
+
+        def some(part: Subscriber) -> Sized | None:
+            nonlocal left
+            taken = take(part, left)
+            left -= len(taken)
+            return taken if len(taken) else None
+
+        first = self._receive(timeout, some)
+        if first is None:
+            return []
+        gathered.append(first)
+        with (
+            contextlib.suppress(SlipringError),
+            self._entered(),
+        ):  # the next call meets it; nothing taken is lost
+            self._turn, self._burst = self._turn + 1, 0
+            for part in self._in_turns():
+                if left == 0:
+                    break
+                more = self._ask(part, some)
+                if more is not None:
+                    gathered.append(more)
+        return gathered
+
+    def view(self, timeout: float | None = None) -> PatternView:
+        """Return a context manager: the next message in place, held until exit."""
+        timeout_s(timeout)
+        return PatternView(self, timeout)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Message:
+        try:
+            message = self.recv(None)
+        except Closed:
+            message = None
+        if message is None:
+            raise StopIteration
+        return message
+
+    # Waiting
+
+    def _subscribers(self) -> tuple[Subscriber, ...]:
+        with self._entered():
+            return tuple(part.subscriber for part in self._parts)
+
+    def _slice(self, left: float | None) -> float:
+        every = self._bus._look_every_s
+        return every if left is None else min(left, every)
+
+    def _sleep(self, left: float | None) -> None:
+        """Until one of the topics may have something, or it is time to look for new ones."""
+        subscribers, seconds = self._subscribers(), self._slice(left)
+        if not subscribers:
+            self._bus.clock.sleep(seconds)
+            return
+        try:
+            subscribers[0]._waits.sleep(subscribers, seconds)
+        except (ForkedHandle, Closed):
+            self._entered()  # ours was closed; else a part that another thread has dropped
+        except SlipringError:
+            self._find_failed(subscribers)
+
+    def _find_failed(self, subscribers: tuple[Subscriber, ...]) -> None:
+        """One of them ended the sleep of all with an error that receiving may not show, such as a deleted file."""
+        for subscriber in subscribers:
+            try:
+                subscriber._waits.sleep((subscriber,), _MOMENT_S)
+            except SlipringError as error:
+                self._note(subscriber, error)
+
+    def _note(self, subscriber: Subscriber, error: SlipringError) -> None:
+        with self._entered():
+            for part in [part for part in self._parts if part.subscriber is subscriber]:
+                if isinstance(error, TopicGone):
+                    part.leaving = True
+                elif isinstance(error, _DAMAGED):
+                    self._drop(part)
+                    self._refuse(part.topic, part.identity, error)
+                else:
+                    self._errors.append(error)
+
+    def _ready(self) -> bool:
+        """Whether recv(0) would return something, or raise."""
+        with self._entered():
+            self._look()
+            return bool(self._errors) or any(part.subscriber._ready() for part in self._parts)
+
+    async def arecv(self, timeout: float | None = None) -> Message | None:
+        """`recv` for asyncio, without blocking the loop; cancelling loses nothing."""
+        return await self._until(timeout, lambda part: part.recv(0))
+
+    async def _until(self, timeout: float | None, take: Take[T]) -> T | None:
+        import asyncio  # slow to import, and most programs do without
+
+        if not self._bus._awaits_patterns:
+            raise BadArgument(
+                f"asyncio cannot await a pattern on {self._bus!r}: use recv in a thread", argument="topic"
+            )
+        seconds, loop = timeout_s(timeout), asyncio.get_running_loop()
+        deadline = None if seconds is None else loop.time() + seconds
+        tasks: dict[Subscriber, asyncio.Task[Any]] = {}
+        try:
+            while (taken := self._try(take)) is None:
+                left = None if deadline is None else deadline - loop.time()
+                if left is not None and left <= 0:
+                    return None
+                await self._await_parts(tasks, self._slice(left))
+            return taken
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+    async def _await_parts(self, tasks: dict[Subscriber, asyncio.Task[Any]], seconds: float) -> None:
+        """One task waits for each part as long as it has nothing."""
+        import asyncio
+
+        subscribers = self._subscribers()
+        for subscriber in subscribers:
+            if subscriber not in tasks:
+                tasks[subscriber] = asyncio.ensure_future(_until_ready(subscriber))
+        if not tasks:
+            await asyncio.sleep(seconds)
+            return
+        await asyncio.wait(tasks.values(), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for subscriber in [one for one, task in tasks.items() if task.done()]:
+            error = tasks.pop(subscriber).exception()
+            if isinstance(error, SlipringError) and not self._closed:
+                self._note(subscriber, error)
+
+    # Place and account
+
+    def seek(self, start: str | SupportsIndex) -> None:
+        """Go to "new", "last" or "oldest" in every topic. A sequence has no meaning for several."""
+        if not isinstance(start, str):
+            raise _of_each_topic("start", start, "seek to a word")
+        start_word(start)
+        with self._entered():
+            for part in self._parts:
+                part.subscriber.seek(start)
+
+    def commit(self, seq: int | None = None, /) -> None:
+        """Move the cursor of every topic past everything received from it."""
+        if seq is not None:
+            raise _of_each_topic("seq", seq, "commit() without one commits what was received")
+        with self._entered():
+            for part in self._parts:
+                part.subscriber.commit()
+
+    def _counts(self) -> tuple[int, int, int, int, int, int, bool]:
+        """Sums; position and tail are such that their difference is the lag."""
+        with self._locked():
+            every = [part.subscriber._counts() for part in self._parts]
+            received, lost, filtered = (
+                self._past[number] + sum(counts[number] for counts in every) for number in range(3)
+            )
+            lag = sum(max(0, counts[4] - counts[3]) for counts in every)
+            return received, lost, filtered, 0, lag, -1, bool(every) and all(counts[6] for counts in every)
+
+    @property
+    def position(self) -> NoReturn:
+        """Refused: there is one for each topic, in `stats()["topics"]`."""
+        text = "a pattern has a position in each topic: see stats()['topics']"
+        raise BadArgument(text, argument="position")
+
+    def stats(self) -> dict[str, Any]:
+        """received, lost, filtered and lag of all topics together, and "topics": the stats of each by name."""
+        received, lost, filtered, _, lag, _, reliable = self._counts()
+        with self._locked():
+            topics = {part.topic: part.subscriber.stats() for part in self._parts}
+            refused = sorted(self._refused)
+        return {
+            "topic": self.topic,
+            "attached": bool(topics),
+            "received": received,
+            "lost": lost,
+            "filtered": filtered,
+            "lag": lag,
+            "reliable": reliable,
+            "topics": dict(sorted(topics.items())),
+            "refused": refused,
+        }
+
+    @property
+    def attached(self) -> bool:
+        """Whether a topic that matches exists yet."""
+        return bool(self._parts)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def close(self) -> None:
+        """Detach from all topics; waits end with Closed."""
+        if self._pid != os.getpid():
+            return  # these are the parent's
+        with self._lock:
+            self._closed = True
+            for part in self._parts:
+                part.subscriber.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{len(self._parts)} topics"
+        return f"<PatternSubscriber {self.topic!r} {state}>"
+
+
+async def _until_ready(subscriber: Subscriber) -> None:
+    await subscriber._until(None, lambda: subscriber._ready() or None)
+
+
+class PatternView(Unpicklable):
+    """`with subscriber.view(timeout) as message`: of whichever topic has one."""
+
+    def __init__(self, subscriber: PatternSubscriber, timeout: float | None) -> None:
+        self._subscriber, self._timeout = subscriber, timeout
+        self._view: Any = None
+
+    def __enter__(self) -> Message | None:
+        return self._subscriber._receive(self._timeout, self._take)
+
+    def _take(self, part: Subscriber) -> Message | None:
+        view = part.view(0)
+        message = view.__enter__()
+        if message is None:
+            view.__exit__(None, None, None)
+        else:
+            self._view = view
+        return message
+
+    def __exit__(self, *exc: object) -> None:
+        view, self._view = self._view, None
+        if view is not None:
+            view.__exit__(*exc)
+
+
+PatternSubscriber.__module__ = "slipring"
