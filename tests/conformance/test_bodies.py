@@ -141,3 +141,85 @@ def test_each_buffer_is_released_after_sending(pair):
     with pytest.raises(TypeError):
         pub.send_many([body, "text"])
     body.extend(b"still resizable")
+
+
+class Linked(ctypes.Structure):
+    _fields_ = (("number", ctypes.c_int), ("next", ctypes.c_void_p))
+
+
+class Plain(ctypes.Structure):
+    _fields_ = (("O", ctypes.c_int), ("P", ctypes.c_double))
+
+
+def arrays_with_addresses() -> dict[str, object]:
+    numpy = pytest.importorskip("numpy")
+    objects = numpy.array([{"a": 1}, "b", None], dtype=object)
+    return {
+        "objects": objects,
+        "every second object": objects[::2],
+        "a view of objects": memoryview(objects),
+        "a field of objects": numpy.zeros(2, dtype=[("x", "f8"), ("any", "O")]),
+        "objects beside times": numpy.zeros(2, dtype=[("when", "M8[s]"), ("any", "O")]),
+        "pointers": (ctypes.POINTER(ctypes.c_int) * 3)(),
+        "addresses": (ctypes.c_void_p * 3)(),
+        "texts": (ctypes.c_char_p * 3)(),
+        "wide texts": (ctypes.c_wchar_p * 3)(),
+        "Python objects": (ctypes.py_object * 2)(1, 2),
+        "functions": (ctypes.CFUNCTYPE(None) * 2)(),
+        "a structure with a pointer": Linked(),
+    }
+
+
+ADDRESSES = [
+    "objects", "every second object", "a view of objects", "a field of objects", "objects beside times", "pointers",
+    "addresses", "texts", "wide texts", "Python objects", "functions", "a structure with a pointer",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ADDRESSES)
+def test_a_buffer_of_objects_or_pointers_is_refused_and_nothing_is_sent(pair, what):
+    pub, sub = pair
+    body = arrays_with_addresses()[what]
+    uses = (
+        lambda: pub.send(body),
+        lambda: pub.send(body, timeout=1),
+        lambda: pub.send_many([b"plain", body]),
+    )
+    for use in uses:
+        with pytest.raises(TypeError, match="objects or pointers"):
+            use()
+    assert sub.recv(timeout=0) is None
+
+
+@pytest.mark.needs("members")
+def test_a_member_refuses_a_buffer_of_objects(bus):
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(TypeError, match="objects or pointers"):
+        bus.join("chat", sender="ann").send(numpy.array([None]))
+
+
+def test_a_buffer_of_plain_data_is_accepted_whatever_its_names(pair):
+    numpy = pytest.importorskip("numpy")
+    pub, sub = pair
+    bodies = [
+        numpy.zeros(2, dtype=[("O", "f8"), ("P&z", "c16")]),
+        numpy.array([1 + 2j], dtype="c8"),
+        numpy.array(["2026-01-01"], dtype="M8[s]"),
+        numpy.array(["text"]),
+        numpy.zeros(3, dtype="V5"),
+        (Plain * 2)(),
+    ]
+    for body in bodies:
+        pub.send(body)
+    assert [m.body for m in sub.recv_many(9)] == [
+        body.tobytes() if hasattr(body, "tobytes") else bytes(body) for body in bodies
+    ]
+
+
+def test_recv_into_does_not_write_over_objects(pair):
+    numpy = pytest.importorskip("numpy")
+    pub, sub = pair
+    pub.send(bytes(8))
+    with pytest.raises(TypeError, match="objects or pointers"):
+        sub.recv_into(numpy.array([None, None]), timeout=0)
+    assert sub.recv(timeout=0).body == bytes(8)

@@ -152,3 +152,10 @@ def test_a_large_element_is_passed_in_place_without_a_copy(bus):
     assert not seen.flags.owndata
     assert seen.sum() == 5 << 20
     assert filled != 0
+
+
+def test_bytes_cells_refuse_a_buffer_of_objects(bus):
+    cells = bus.cells("c", size=8)
+    with pytest.raises(TypeError, match="objects or pointers"):
+        cells.writer().put(np.array([None]))
+    assert cells.stats()["puts"] == 0

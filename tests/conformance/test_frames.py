@@ -456,3 +456,10 @@ def test_a_full_reader_table_is_refused_by_name(bus):
     assert many.value.argument == "max_readers"
     send(pub, 1)
     assert receive(sub) == (0, 1)
+
+
+def test_metadata_of_objects_is_refused(frames):
+    pub, sub = frames.publisher(), frames.subscriber()
+    with pytest.raises(TypeError, match="objects or pointers"), pub.frame(meta=memoryview(np.array([None]))):
+        pass
+    assert receive(sub) is None

@@ -13,6 +13,7 @@ from . import dtypes
 from .closing import Closing
 from .frame_store import FrameWriter
 from .frame_streams import NEEDS
+from .native import _native
 from .pickling import Unpicklable
 from .publisher import Publisher
 from .settings import nanoseconds
@@ -27,7 +28,7 @@ def _encode(meta: Any) -> tuple[bytes, int]:
     if meta is None:
         return b"", META_NONE
     if isinstance(meta, (bytes, bytearray, memoryview)):
-        return bytes(meta), META_BYTES
+        return _native.body_bytes(meta), META_BYTES
     try:
         return json.dumps(meta, separators=(",", ":")).encode(), META_JSON
     except (TypeError, ValueError, RecursionError) as error:

@@ -127,19 +127,37 @@ bool arguments_parse(struct signature *s, PyObject *const *args, Py_ssize_t narg
     return true;
 }
 
-static bool copy_scattered(PyObject *object, struct body *out) {
+/* 1, or 0 with an exception; -1 with one: its memory cannot be described. */
+static int copy_scattered(PyObject *object, struct body *out) {
     PyErr_Clear();
-    if (PyObject_GetBuffer(object, &out->view, PyBUF_FULL_RO)) return false;
+    if (PyObject_GetBuffer(object, &out->view, PyBUF_FULL_RO)) return -1;
+    if (!buffer_is_plain(&out->view, "body")) return 0;
     out->copy = PyBytes_FromStringAndSize(NULL, out->view.len);
     int failed = !out->copy || PyBuffer_ToContiguous(PyBytes_AsString(out->copy), &out->view, out->view.len, 'C');
     PyBuffer_Release(&out->view);
     if (failed) {
         Py_CLEAR(out->copy);
-        return false;
+        return 0;
     }
     out->data = PyBytes_AsString(out->copy);
     out->size = PyBytes_Size(out->copy);
-    return true;
+    return 1;
+}
+
+/* A bytearray is plain data, and need not be asked. */
+static int body_view(PyObject *object, struct body *out) {
+    if (PyByteArray_CheckExact(object)) return PyObject_GetBuffer(object, &out->view, PyBUF_SIMPLE) ? 0 : 1;
+    return buffer_get(object, "body", PyBUF_SIMPLE, &out->view);
+}
+
+/* Its memory is scattered, or has no format. */
+static SELDOM bool body_copy(PyObject *object, struct body *out) {
+    int copied = SLR_DEFECT(scattered_buffers_refused) ? 0 : copy_scattered(object, out);
+    if (copied >= 0) return copied;
+    out->has_view = buffer_get_untold(object, "body", PyBUF_SIMPLE, &out->view);
+    out->data = out->view.buf;
+    out->size = out->view.len;
+    return out->has_view;
 }
 
 size_t bytes_contents;
@@ -169,8 +187,8 @@ bool body_get(PyObject *object, struct body *out) {
         PyErr_Format(PyExc_TypeError, "body must be bytes or another object with a buffer, not %R", Py_TYPE(object));
         return false;
     }
-    if (PyObject_GetBuffer(object, &out->view, PyBUF_SIMPLE))
-        return !SLR_DEFECT(scattered_buffers_refused) && copy_scattered(object, out);
+    int got = body_view(object, out);
+    if (got <= 0) return got < 0 && body_copy(object, out);
     out->has_view = true;
     out->data = out->view.buf;
     out->size = out->view.len;
@@ -180,6 +198,16 @@ bool body_get(PyObject *object, struct body *out) {
 void body_release(struct body *body) {
     if (body->has_view) PyBuffer_Release(&body->view);
     Py_CLEAR(body->copy);
+}
+
+/* body_bytes(body): a copy of what would be sent. */
+PyObject *native_body_bytes(PyObject *module, PyObject *object) {
+    struct body body;
+    (void)module;
+    if (!body_get(object, &body)) return NULL;
+    PyObject *copy = PyBytes_FromStringAndSize(body.data, body.size);
+    body_release(&body);
+    return copy;
 }
 
 bool text_get(PyObject *object, const char *argument, const char **data, Py_ssize_t *size) {

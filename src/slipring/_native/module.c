@@ -11,6 +11,8 @@ PyTypeObject *add_type(PyObject *module, PyType_Spec *spec) {
 static PyMethodDef functions[] = {{"set_error_factory", set_error_factory, METH_O, NULL},
                                   {"wait", native_wait, METH_VARARGS, NULL},
                                   {"keep", native_keep, METH_VARARGS, NULL},
+                                  {"body_bytes", native_body_bytes, METH_O, NULL},
+                                  {"check_target", native_check_target, METH_O, NULL},
                                   {"topic_create", topic_create, METH_VARARGS, NULL},
                                   {"topic_remove", topic_remove, METH_VARARGS, NULL},
                                   {"topic_stats", topic_stats, METH_VARARGS, NULL},

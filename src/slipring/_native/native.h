@@ -94,6 +94,15 @@ bool bytes_ready(void);
 static inline char *bytes_data(PyObject *bytes) { return (char *)bytes + bytes_contents; }
 static inline size_t bytes_size(PyObject *bytes) { return (size_t)Py_SIZE(bytes); }
 
+/* plain_buffer.c. Contiguous memory, read-only or with PyBUF_WRITABLE. 1; 0 with an exception: it holds objects or pointers;
+ * -1 with the exporter's exception. */
+int buffer_get(PyObject *object, const char *argument, int flags, Py_buffer *view);
+/* After -1: where the exporter has no words for its format. */
+bool buffer_get_untold(PyObject *object, const char *argument, int flags, Py_buffer *view);
+bool buffer_is_plain(Py_buffer *view, const char *argument); /* if not, it is released, with an exception */
+bool buffer_get_target(PyObject *object, Py_buffer *view); /* to be received into */
+PyObject *native_check_target(PyObject *module, PyObject *object);
+
 struct body {
     const void *data;
     Py_ssize_t size;
@@ -103,6 +112,7 @@ struct body {
 };
 bool body_get(PyObject *object, struct body *out);
 void body_release(struct body *body);
+PyObject *native_body_bytes(PyObject *module, PyObject *object);
 bool text_get(PyObject *object, const char *argument, const char **data, Py_ssize_t *size);
 
 /* Types ----------------------------------------------------------------------------------------------------- */

@@ -131,7 +131,7 @@ PyObject *subscriber_recv_into(PyObject *object, PyObject *const *args, Py_ssize
     Py_buffer view;
     if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[1], &timeout)) return NULL;
-    if (PyObject_GetBuffer(given[0], &view, PyBUF_WRITABLE)) return NULL;
+    if (!buffer_get_target(given[0], &view)) return NULL;
     PyObject *message = subscriber_recv_until((Subscriber *)object, &timeout, &view, given[0], false);
     PyBuffer_Release(&view);
     return message;

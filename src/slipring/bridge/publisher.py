@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from slipring._bus.closing import Closing
+from slipring._bus.native import _native
 from slipring._bus.publisher import wanted_subscribers
 from slipring._bus.settings import timeout_s
 from slipring.errors import BadArgument, Closed, TooLarge
@@ -36,14 +37,7 @@ _LOOK_EVERY_S = 0.02
 
 
 def _body(body: Buffer) -> bytes:
-    if isinstance(body, str):
-        raise TypeError("a body is bytes, not str: send text.encode()")
-    if isinstance(body, bytes):
-        return body
-    try:
-        return memoryview(body).tobytes()
-    except TypeError:
-        raise TypeError(f"body must be bytes or another buffer, not {type(body).__name__}") from None
+    return body if isinstance(body, bytes) else _native.body_bytes(body)
 
 
 def _text(argument: str, value: str) -> str:

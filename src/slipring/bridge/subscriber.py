@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from slipring._bus.account import Account
+from slipring._bus.native import _native
 from slipring._bus.settings import timeout_s
 from slipring._bus.subscriber import Message
 from slipring.errors import BadArgument, Closed, PeerGone, Timeout
@@ -129,9 +130,8 @@ class RemoteSubscriber(Account, Subscription):
 
     def recv_into(self, buffer: Buffer, timeout: float | None = None) -> Message | None:
         """The next message, its body copied into buffer."""
+        _native.check_target(buffer)
         with memoryview(buffer).cast("B") as target:
-            if target.readonly:
-                raise BufferError("buffer is read-only")
             if not self._wait(timeout):
                 return None
             with self._changed:

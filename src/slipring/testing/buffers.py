@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, SupportsIndex
 
+from slipring._bus.native import _native
 from slipring.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -17,18 +18,10 @@ _MAX_TEXT = 255
 
 
 def body_bytes(body: Buffer) -> bytes:
-    """A copy of any object with a buffer, its elements in C order."""
+    """A copy of any object with a buffer of plain data, its elements in C order."""
     if type(body) is bytes:
         return body
-    if isinstance(body, str):
-        raise TypeError("body must be bytes or another buffer, not str: encode it, as in text.encode()")
-    try:
-        view = memoryview(body)
-    except TypeError:
-        kind = type(body).__name__
-        raise TypeError(f"body must be bytes or another object with a buffer, not {kind}") from None
-    with view:
-        return view.tobytes()
+    return _native.body_bytes(body)
 
 
 def body_list(bodies: Iterable[Buffer]) -> tuple[Buffer, ...]:

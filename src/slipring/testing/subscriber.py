@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
+from slipring._bus.native import _native
 from slipring._bus.settings import timeout_s
 from slipring._bus.subscriber import Message
 from slipring.errors import BadArgument, Closed
@@ -46,10 +47,8 @@ class SteppedSubscriber(Attachment):
     def recv_into(self, buffer: Buffer, timeout: float | None = None) -> Message | None:
         """The next message, its body copied into buffer."""
         seconds = timeout_s(timeout)
-        view = memoryview(buffer)
-        if view.readonly or not view.c_contiguous:
-            raise BufferError("buffer must be writable and contiguous")
-        room = view.cast("B")
+        _native.check_target(buffer)
+        room = memoryview(buffer).cast("B")
 
         def check(reader: Reader) -> None:
             seq = reader.peek()

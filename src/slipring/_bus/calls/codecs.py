@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from slipring.errors import BadArgument
 
+from ..native import _native
 from . import arrays
 
 
@@ -84,9 +85,10 @@ class Raw:
         if isinstance(value, str):
             raise TypeError('codec="raw" carries bytes, not str: encode it')
         try:
-            return bytes(memoryview(value))
+            memoryview(value).release()
         except TypeError:
             raise TypeError(f'codec="raw" carries bytes, not {type(value).__name__}') from None
+        return _native.body_bytes(value)
 
     def decode_value(self, data: memoryview) -> bytes:
         return bytes(data)
