@@ -8,6 +8,8 @@ from slipring import errors
 try:
     from slipring import _native
 except ImportError as error:
+    if "sub-interpreter" in str(error):
+        raise
     raise ImportError(
         "Slipring's compiled part is missing or was built for another Python: "
         "reinstall with `pip install --force-reinstall slipring`, or run `make setup` in a checkout"

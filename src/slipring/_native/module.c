@@ -37,7 +37,16 @@ static bool add_codes(PyObject *module) {
     return true;
 }
 
+/* The types are of one interpreter and kept in variables of the process: a second one would replace them under the first. */
+static bool of_main_interpreter(void) {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+    PyErr_SetString(PyExc_ImportError, "slipring cannot be imported in a sub-interpreter: use it in the main interpreter, or in a "
+                                       "process of its own (multiprocessing with spawn)");
+    return false;
+}
+
 static int execute(PyObject *module) {
+    if (!of_main_interpreter()) return -1;
     bool ready = bytes_ready() && message_type_ready(module) && publisher_type_ready(module) && subscriber_type_ready(module) &&
                  region_type_ready(module) && view_type_ready(module) && loan_type_ready(module) &&
                  bell_type_ready(module) && looker_type_ready(module) && range_type_ready(module) && cells_types_ready(module) &&
