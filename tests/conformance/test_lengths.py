@@ -126,3 +126,12 @@ def test_messages_of_random_lengths_arrive_in_order(bus):
             pub.send(body)
         assert [m.body for m in sub.recv_many(1000)] == bodies
     assert sub.lost == 0
+
+
+@pytest.mark.needs("in place")
+def test_a_body_of_4_gib_is_refused_for_that_and_not_for_the_capacity(bus):
+    pub = bus.publisher("t", capacity=CAPACITY)
+    with pytest.raises(slipring.TooLarge, match="4294967295") as refused, pub.loan(1 << 32):
+        pass
+    assert refused.value.argument == "body"
+    assert "capacity=" not in str(refused.value)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promise 1: any length arrives byte for byte across every wrap position of the ring."""
 
+import mmap
 import random
 
 import pytest
+
+import slipring
 
 CAPACITY = 4096
 UNIT = 8  # payload is reserved in multiples of this, so these are all the wrap positions there are
@@ -61,3 +64,16 @@ def test_every_length_arrives_byte_for_byte_when_its_end_is_around_the_wrap(bus)
         for end in (CAPACITY - UNIT, CAPACITY, CAPACITY + UNIT, CAPACITY + length // 2):
             topic.send(length, at=(end - reserved(length)) // UNIT * UNIT % CAPACITY)
     assert topic.sub.lost == 0
+
+
+def test_a_body_of_4_gib_is_refused_before_it_is_read(bus):
+    pub = bus.publisher("t", capacity=4096)
+    with mmap.mmap(-1, 1 << 32) as body:  # without memory behind it until it is touched
+        for use in (
+            lambda: pub.send(body),
+            lambda: pub.send(body, timeout=1),
+            lambda: pub.send_many([b"", body]),
+        ):
+            with pytest.raises(slipring.TooLarge, match="4294967295"):
+                use()
+    assert bus.stats("t")["published"] == 0

@@ -7,7 +7,7 @@ import re
 
 from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
 
-from . import outbox_leftovers
+from . import outbox_leftovers, stalls
 from .calls import leftovers
 from .kinds import KINDS, TOPIC, Kind
 
@@ -66,6 +66,8 @@ def examine(path: str, files: list[str], repair: bool) -> list[Finding]:
     findings = [finding for name, noun in things for finding in _examine(path, by_noun[noun], name, repair)]
     strangers = [file for file in files if not _FILE.fullmatch(file)]
     findings += [_finding(file, "a file that is not Slipring's", "left alone") for file in strangers]
+    topics = [name for name, noun in things if noun == TOPIC.noun]
+    findings += [_finding(*found) for found in stalls.examine(topics, lambda name: TOPIC.stats(path, name))]
     jobs = outbox_leftovers.examine(path, lambda topic: _generation(path, topic), repair)
     return findings + [_finding(*found) for found in jobs]
 

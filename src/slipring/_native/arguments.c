@@ -37,6 +37,11 @@ PyObject *raise_code(int code) {
     return raise_from(code, e->message, e->argument, e->system_errno, e->found, e->asked);
 }
 
+void raise_text(int code, PyObject *text, const char *argument) {
+    const char *message = PyUnicode_AsUTF8AndSize(text, NULL);
+    if (message) raise_from(code, message, argument, 0, "", "");
+}
+
 PyObject *raise_closed(const char *what) {
     char message[100];
     PyOS_snprintf(message, sizeof message, "this %s is closed", what);

@@ -14,7 +14,7 @@
 #include <structmember.h>
 #include <sys/types.h>
 
-#include "../../../core/src/defects.h" /* the only private header of the core: planted defects */
+#include "../../../core/src/defects.h" /* planted defects; the only other private headers are those of in_the_way.c */
 #include "slipring.h"
 
 #define LARGE_COPY 32768 /* bytes worth releasing the GIL for */
@@ -52,6 +52,7 @@ void handle_retake_gil(struct handle *h, PyThreadState *state);
 SELDOM PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
 SELDOM PyObject *raise_closed(const char *what);
 bool closed_is_raised(void);
+SELDOM void raise_text(int code, PyObject *text, const char *argument);
 SELDOM PyObject *raise_bad_argument(const char *argument, const char *message);
 PyObject *set_error_factory(PyObject *module, PyObject *factory);
 
@@ -211,6 +212,10 @@ void publisher_leave(Publisher *self);
 void publisher_unpin(Publisher *self); /* leave, when the handle is not locked */
 /* After FULL: 1 try again, 0 the time is up, -1 exception. */
 int publisher_wait(Publisher *self, struct timeout *timeout);
+/* in_the_way.c. NULL, with the exception for a body that was not sent: it names who is in the way. */
+SELDOM PyObject *raise_unsent(Publisher *self, int code, size_t size);
+/* The oldest open claim of each living publisher, by sequence: [{seq, entry, pid, sender}]. */
+PyObject *open_claims(const char *bus, const char *topic);
 /* given, or what is usual for the topic if that is NULL. */
 bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out);
 PyObject *publisher_send_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

@@ -191,9 +191,10 @@ static bool add_cursors(slipring_looker *looker, const slipring_topic_info *t, P
     return true;
 }
 
-static PyObject *topic_dict(const slipring_topic_info *t, PyObject *writers, PyObject *readers, PyObject *cursors) {
+static PyObject *topic_dict(const slipring_topic_info *t, PyObject *claims, PyObject *writers, PyObject *readers,
+                            PyObject *cursors) {
     return Py_BuildValue(
-        "{sssssssKsKsIsIsIsIsKsLsIsKsKsKsKsKsKsKsKsOsOsO}", "content",
+        "{sssssssKsKsIsIsIsIsKsLsIsKsKsKsKsKsKsKsKsOsOsOsO}", "content",
         t->content ? "frames" : "messages", "delivery", t->delivery ? "reliable" : "lossy", "writers",
         t->writers ? "one" : "many", "capacity", (unsigned long long)t->capacity, "slots", (unsigned long long)t->slots,
         "max_readers", (unsigned)t->max_readers, "max_writers", (unsigned)t->max_writers, "max_cursors",
@@ -201,8 +202,8 @@ static PyObject *topic_dict(const slipring_topic_info *t, PyObject *writers, PyO
         (long long)t->created_ns, "creator_pid", (unsigned)t->creator_pid, "file_bytes", (unsigned long long)t->file_bytes,
         "published", (unsigned long long)t->published, "abandoned", (unsigned long long)t->abandoned, "unsettled",
         (unsigned long long)t->unsettled, "bytes", (unsigned long long)t->bytes, "oldest", (unsigned long long)t->oldest,
-        "tail", (unsigned long long)t->tail, "retained", lag(t->tail, t->oldest), "publishers", writers, "readers", readers,
-        "cursors", cursors);
+        "tail", (unsigned long long)t->tail, "retained", lag(t->tail, t->oldest), "open_claims", claims, "publishers",
+        writers, "readers", readers, "cursors", cursors);
 }
 
 PyObject *topic_stats(PyObject *module, PyObject *args) {
@@ -214,13 +215,14 @@ PyObject *topic_stats(PyObject *module, PyObject *args) {
     int code = slipring_looker_open(bus, topic, &looker);
     if (code) return raise_code(code);
     code = slipring_looker_topic(looker, &t);
-    PyObject *result = NULL, *writers = PyList_New(0), *readers = PyList_New(0), *cursors = PyList_New(0);
+    PyObject *result = NULL, *writers = PyList_New(0), *readers = PyList_New(0), *cursors = PyList_New(0), *claims = NULL;
     if (code)
         raise_code(code);
-    else if (writers && readers && cursors && add_writers(looker, t.max_writers, writers) && add_readers(looker, &t, readers) &&
-             add_cursors(looker, &t, cursors))
-        result = topic_dict(&t, writers, readers, cursors);
+    else if ((claims = t.unsettled ? open_claims(bus, topic) : PyList_New(0)) && writers && readers && cursors &&
+             add_writers(looker, t.max_writers, writers) && add_readers(looker, &t, readers) && add_cursors(looker, &t, cursors))
+        result = topic_dict(&t, claims, writers, readers, cursors);
     slipring_looker_close(looker);
+    Py_XDECREF(claims);
     Py_XDECREF(writers);
     Py_XDECREF(readers);
     Py_XDECREF(cursors);

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .world import World
 
+_LARGEST = (1 << 32) - 1  # bytes of a body
 BY_DELIVERY = -1.0  # the default time-out: for ever on reliable topics, none on lossy ones
 
 
@@ -109,7 +110,10 @@ class SteppedPublisher(Handle):
 
     def _reserve(self, size: int, type: str, sender: str) -> int:
         reserved = reserved_bytes(size, type, sender)
-        if reserved <= self._topic.geometry.capacity and size < 1 << 32:
+        if size > _LARGEST:
+            text = f"a body of {size} bytes is larger than a message can be, {_LARGEST} bytes, whatever the capacity"
+            raise TooLarge(f"{text}: send it in parts, or use frames", argument="body")
+        if reserved <= self._topic.geometry.capacity:
             return reserved
         needs = f"a body of {size} bytes needs {reserved}, more than the topic's capacity of"
         text = f"{needs} {self._topic.geometry.capacity}: create it with a larger capacity="

@@ -53,6 +53,18 @@ def _cursor(name: str, cursor: Cursor, tail: int, now_ns: int) -> Row:
     }
 
 
+def _open_claims(topic: Topic) -> list[Row]:
+    """The oldest open claim of each publisher, by sequence."""
+    writers = {one.number: one for one in topic.writers}
+    oldest: dict[int, int] = {}
+    for seq, entry in sorted(topic.ring.open.items()):
+        oldest.setdefault(entry.writer, seq)
+    return [
+        {"seq": seq, "entry": writers[number].index, "pid": os.getpid(), "sender": writers[number].sender}
+        for number, seq in oldest.items()
+    ]
+
+
 def tables(topic: Topic, now_ns: int) -> Row:
     ring, geometry = topic.ring, topic.geometry
     return {
@@ -76,6 +88,7 @@ def tables(topic: Topic, now_ns: int) -> Row:
         "oldest": ring.oldest,
         "tail": ring.tail,
         "retained": ring.tail - ring.oldest,
+        "open_claims": _open_claims(topic),
         "publishers": [_writer(one) for one in sorted(topic.writers, key=lambda one: one.index)],
         "readers": [
             _reader(one, ring.tail)
