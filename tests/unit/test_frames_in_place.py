@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames are shared memory: the array that is filled and the one that is received are pages of one file."""
 
+import numpy as np
+import pytest
+
+import slipring
+
 
 def test_no_copy_is_made_on_either_side(bus):
     frames = bus.frames("cam", shape=(4, 6, 3), dtype="u1", buffers=3)
@@ -19,3 +24,15 @@ def test_how_long_a_subscriber_spins_is_told_to_the_one_of_its_announcements(bus
     assert sub.spin_us == sub.subscriber.spin_us > 0
     sub.spin_us = 0.0
     assert sub.subscriber.spin_us == 0.0
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["new", "existing"])
+def test_a_publisher_that_finds_no_space_leaves_no_topic_behind(bus, before):
+    if before:
+        bus.frames("large", shape=(4,)).publisher().close()
+    there = bus.contents()
+    with pytest.raises(slipring.NoSpace):
+        bus.frames("large", shape=(1 << 37,), buffers=4).publisher()
+    assert bus.contents() == there
+    with bus.frames("large", shape=(4,)).publisher() as pub:
+        assert pub.send(np.zeros(4, "u1")) == 0

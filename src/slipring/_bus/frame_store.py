@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from slipring.errors import TopicExists
+
 from . import frame_streams, settings
 from .frame_streams import Stream
 from .native import _native
@@ -73,12 +75,25 @@ class SharedFrames:
         self, topic: str, sender: str, given: dict[str, int], streams: tuple[Stream, ...]
     ) -> tuple[Publisher, FrameWriter]:
         self._make_directory()
-        publisher = Publisher(self._path, topic, sender, given)
+        made = self._make(topic, given)
+        publisher = None
         try:
+            publisher = Publisher(self._path, topic, sender, given)
             return publisher, _native.FrameWriter(publisher, self._path, topic, streams)
         except BaseException:
-            publisher.close()
+            if made:  # a topic without buffers is of no use to anybody
+                _native.topic_remove(self._path, topic)
+            if publisher is not None:
+                publisher.close()
             raise
+
+    def _make(self, topic: str, given: dict[str, int]) -> bool:
+        """Create the topic; False if it exists. Whether it can be used is the publisher's question."""
+        try:
+            _native.topic_create(self._path, topic, given, False)
+        except TopicExists:
+            return False
+        return True
 
     def reader(
         self, topic: str, stream: str | None, start: int, conflate: bool, insist: tuple[Stream, ...]
