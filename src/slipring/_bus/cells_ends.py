@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from threading import RLock
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +11,7 @@ from .closing import Closing
 from .elements import Elements
 from .elements_bytes import BytesElements, BytesSlot
 from .elements_numpy import NumpySlot
+from .fork_locks import give_lock
 from .pickling import Unpicklable
 
 
@@ -24,7 +24,8 @@ class CellsWriter(Closing):
         self.name = name
         self._elements = elements
         self._end = end
-        self._lock = RLock()  # threads take turns from begin to commit
+        self._lock: Any
+        give_lock(self)  # threads take turns from begin to commit
         self._memory: Any = None  # of bytes cells: not needed
         if not isinstance(elements, BytesElements):
             self._memory = elements.over(self._end.region(), self._end.shape()[1])
@@ -39,7 +40,7 @@ class CellsWriter(Closing):
 
     def slot(self) -> Slot:
         """A context manager: the next element, to be filled in place. An exception leaves it unput."""
-        return Slot(self._end, self._elements, self._lock)
+        return Slot(self)
 
     def close(self) -> None:
         """Detach; another writer may come."""
@@ -58,18 +59,18 @@ class CellsWriter(Closing):
 class Slot(Unpicklable):
     """`with writer.slot() as view`: an array (a memoryview, of bytes cells) of the cell being filled."""
 
-    __slots__ = ("_elements", "_end", "_lock", "_region", "_slot", "seq")
+    __slots__ = ("_region", "_slot", "_writer", "seq")
 
-    def __init__(self, end: WriterEnd, elements: Elements, lock: Any) -> None:
-        self._end, self._elements, self._lock = end, elements, lock
+    def __init__(self, writer: CellsWriter) -> None:
+        self._writer = writer
         self._region: Any = None
         self._slot: BytesSlot | NumpySlot | None = None
         self.seq: int | None = None  # once put
 
     def __enter__(self) -> Any:
-        with self._lock:
-            self._region = self._end.slot()
-        self._slot = self._elements.open_slot(self._region)
+        with self._writer._lock:
+            self._region = self._writer._end.slot()
+        self._slot = self._writer._elements.open_slot(self._region)
         return self._slot.view
 
     def __exit__(
@@ -80,8 +81,8 @@ class Slot(Unpicklable):
         if slot is None or region is None:
             return
         free = slot.take_back()
-        with self._lock:
-            if not free or not self._end.end_slot(region, slot.strict):
+        with self._writer._lock:
+            if not free or not self._writer._end.end_slot(region, slot.strict):
                 if kind is not None:
                     return  # blocked until they are gone
                 raise BufferError(
@@ -89,7 +90,7 @@ class Slot(Unpicklable):
                     "element; delete them before the block ends"
                 )
             if kind is None:
-                self.seq = self._end.commit()
+                self.seq = self._writer._end.commit()
 
 
 class CellsReader(Closing):
@@ -102,7 +103,8 @@ class CellsReader(Closing):
         self._elements = elements
         self._end = end
         self._stride = self._end.shape()[1]
-        self._lock = RLock()  # from taking cells to having read them
+        self._lock: Any
+        give_lock(self)  # from taking cells to having read them
         self._memory: Any = elements.over(self._end.region(), self._stride)
         self._last: Any = None  # the cell of the newest element taken: ours until a newer one is
 
