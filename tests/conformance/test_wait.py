@@ -128,3 +128,26 @@ def test_waiting_for_many_topics_returns_the_one_that_fired(bus, background, cou
         assert waiting.result() == [subs[number]]
         subs[number].recv(timeout=0)
     assert slipring.wait(subs, timeout=0) == []
+
+
+def test_the_error_of_a_wait_names_the_topic(bus, topics, background):
+    _, subs = topics
+    waiting = background(slipring.wait, subs)
+    waiting.wait_until_asleep()
+    subs[3].close()
+    with pytest.raises(slipring.Closed, match="'t3'"):
+        waiting.result()
+    with pytest.raises(slipring.Closed, match="'t3'"):
+        slipring.wait(subs, timeout=0)
+
+
+@pytest.mark.needs("tables")
+def test_the_error_of_a_wait_names_the_topic_that_was_removed(bus, topics, background):
+    _, subs = topics
+    waiting = background(slipring.wait, subs)
+    waiting.wait_until_asleep()
+    bus.remove("t2")
+    with pytest.raises(slipring.TopicGone, match="'t2'"):
+        waiting.result()
+    with pytest.raises(slipring.TopicGone, match="'t2'"):
+        slipring.wait(subs, timeout=0)

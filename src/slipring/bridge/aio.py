@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from slipring._bus.settings import timeout_s
+from slipring._bus.waits import INBOX_BELLS
 
 if TYPE_CHECKING:
-    from slipring._bus.subscriber import Message
-
     from .subscriber import RemoteSubscriber
+
+T = TypeVar("T")
 
 
 class _LoopBell:
@@ -26,26 +28,30 @@ class _LoopBell:
             self._loop.call_soon_threadsafe(self.rung.set)
 
 
-async def receive(subscriber: RemoteSubscriber, timeout: float | None) -> Message | None:
-    """The next message, or None on expiry; cancelling loses nothing."""
+async def receive(
+    subscriber: RemoteSubscriber, timeout: float | None, take: Callable[[], T | None]
+) -> T | None:
+    """What `take` finds here, or None on expiry; cancelling loses nothing."""
     seconds = timeout_s(timeout)
     if seconds == 0:
         await asyncio.to_thread(subscriber._sync)
-        return subscriber.take_arrived()
+        return take()
     loop = asyncio.get_running_loop()
     deadline = None if seconds is None else loop.time() + seconds
     bell = _LoopBell()
     subscriber.add_bell(bell)
+    INBOX_BELLS.add(bell)
     try:
         while True:
             bell.rung.clear()
-            message = subscriber.take_arrived()
-            if message is not None:
-                return message
+            taken = take()
+            if taken is not None:
+                return taken
             left = None if deadline is None else deadline - loop.time()
             try:
                 await asyncio.wait_for(bell.rung.wait(), left)
             except TimeoutError:
-                return subscriber.take_arrived()
+                return take()
     finally:
         subscriber.remove_bell(bell)
+        INBOX_BELLS.remove(bell)

@@ -111,6 +111,8 @@ class RemoteSubscriber(Account, Subscription):
             self._consumed(message)
         return message
 
+    _take_here = take_arrived
+
     def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
         """Up to n messages; waits at most timeout for the first."""
         n = operator.index(n)
@@ -175,7 +177,7 @@ class RemoteSubscriber(Account, Subscription):
         """`recv` for asyncio."""
         from . import aio
 
-        return await aio.receive(self, timeout)
+        return await aio.receive(self, timeout, self.take_arrived)
 
     # Place and account
 

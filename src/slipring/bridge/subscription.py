@@ -20,8 +20,9 @@ from .desk import Call
 from .handles import Handle
 
 if TYPE_CHECKING:
+    from slipring._bus.waits import Bell
+
     from .bus import RemoteBus
-    from .waits import Bell
 
 
 class Subscription(Handle):
@@ -107,6 +108,7 @@ class Subscription(Handle):
             self._arrivals.drop()
         self._changed.notify_all()
         self._link.handles.pop(self.handle, None)
+        self.ring()
 
     def add_bell(self, bell: Bell) -> None:
         """Ring it when something arrives."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from slipring.errors import SlipringError, TopicExists, TopicNotFound
@@ -19,7 +19,7 @@ from .scheduler import Scheduler
 from .topic import Topic
 
 if TYPE_CHECKING:
-    from slipring._bus.waits import Waits
+    from slipring._bus.waits import Waitable, Waits
 
     from .aio import Sleepers
     from .attachment import Attachment
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 class Delivery(NamedTuple):
@@ -140,9 +141,18 @@ class World:
     def with_others(self) -> frozenset[Waits]:
         return frozenset((self,))  # its time is its own
 
-    def sleep(self, subscribers: tuple[Attachment, ...], timeout: float | None) -> None:
-        names = ", ".join(f"'{subscriber.topic}'" for subscriber in subscribers)
-        self.scheduler.block(lambda: any(one._ready() for one in subscribers), timeout, f"wait on {names}")
+    def sleep(
+        self, items: tuple[Waitable, ...], timeout: float | None, bell: object = None, rings: int = 0
+    ) -> None:
+        names = ", ".join(f"'{item.topic}'" for item in items)
+        self.scheduler.block(lambda: any(item._ready() for item in items), timeout, f"wait on {names}")
+
+    async def until(
+        self, item: Waitable, timeout: float | None, take: Callable[[], Found | None]
+    ) -> Found | None:
+        from .aio import until
+
+        return await until(self, item._ready, timeout, take)
 
     # Time
 
