@@ -1,68 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
 """asyncio: one waiter thread per event loop sleeps for all subscribers that the loop's tasks wait on.
 
-A task that finds nothing registers (subscriber, future) and rings the thread's bell, so that the thread takes
-the subscriber into its next sleep. When a sleep ends, the futures of subscribers that have something are
-resolved in the loop, and each task tries again. The thread ends by itself when nobody waits for a while or
-its loop is gone.
+A task that finds nothing registers (item, future) and rings the thread's bell, so that the thread takes the
+item's subscriber into its next sleep. When a sleep ends, the futures of items that have something are resolved
+in the loop, and each task tries again. The thread ends by itself when nobody waits for a while or its loop is
+closed.
+
+A waiter refers to its loop weakly, so that a loop nobody else knows is freed. While a task waits, its future keeps
+the loop. A loop that is closed then tells nobody: the thread looks every second, and lets go of the futures and
+with them of the subscribers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slipring.errors import Closed, SlipringError
 
 from .native import _native
 from .settings import timeout_s
+from .waits import INBOX_BELLS
 
 if TYPE_CHECKING:
     from .subscriber import Message, Subscriber
+    from .waits import Waitable
 
 T = TypeVar("T")
 
 _IDLE_S = 0.05  # a waiter thread for which nobody waits ends after this long
+_CLOSED_S = 1.0  # a loop closed while a task waits is noticed after this long
 _MOMENT_S = 0.001
-_waiters: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiter] = WeakKeyDictionary()
+_waiters: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiter] = weakref.WeakKeyDictionary()
 
 
 class _Waiter:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._lock = threading.Lock()
+        self._loop = weakref.ref(loop)
+        self._lock = threading.RLock()  # a task that is freed within it comes back to discard its future
         self._bell = _native.Bell()
-        self._futures: dict[Subscriber, list[asyncio.Future[None]]] = {}
+        self._futures: dict[Waitable, list[asyncio.Future[None]]] = {}
         self._thread: threading.Thread | None = None
 
-    def add(self, subscriber: Subscriber) -> asyncio.Future[None]:
-        future: asyncio.Future[None] = self._loop.create_future()
+    def add(self, item: Waitable) -> asyncio.Future[None]:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
-            self._futures.setdefault(subscriber, []).append(future)
+            self._futures.setdefault(item, []).append(future)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="slipring-waiter", daemon=True)
+                INBOX_BELLS.add(self._bell)
                 self._thread.start()
         self._bell.ring()
         return future
 
-    def discard(self, subscriber: Subscriber, future: asyncio.Future[None]) -> None:
+    def discard(self, item: Waitable, future: asyncio.Future[None]) -> None:
         with self._lock:
-            waiting = self._futures.get(subscriber, [])
+            waiting = self._futures.get(item, [])
             if future in waiting:
                 waiting.remove(future)
             if not waiting:
-                self._futures.pop(subscriber, None)
+                self._futures.pop(item, None)
         self._bell.ring()
 
-    def _take(self, subscriber: Subscriber) -> list[asyncio.Future[None]]:
+    def _take(self, item: Waitable) -> list[asyncio.Future[None]]:
         with self._lock:
-            return self._futures.pop(subscriber, [])
+            return self._futures.pop(item, [])
 
-    def _resolve(self, subscriber: Subscriber, error: SlipringError | None = None) -> None:
-        futures = self._take(subscriber)
+    def _items(self) -> tuple[Waitable, ...]:
+        with self._lock:
+            return tuple(self._futures.copy())
+
+    def _resolve(self, item: Waitable, error: SlipringError | None = None) -> None:
+        futures = self._take(item)
 
         def wake() -> None:
             for future in futures:
@@ -73,48 +85,74 @@ class _Waiter:
                 else:
                     future.set_exception(error)
 
-        self._loop.call_soon_threadsafe(wake)
+        loop = self._loop()
+        if not futures or loop is None:
+            return
+        try:
+            loop.call_soon_threadsafe(wake)
+        except RuntimeError:
+            if not loop.is_closed():
+                raise
 
-    def _resolve_failed(self, subscribers: tuple[Subscriber, ...]) -> None:
+    def _resolve_failed(self, items: tuple[Waitable, ...]) -> None:
         """One of them ended the sleep of all with an error that trying again may not show, such as a deleted file: each
         by itself, for a moment, tells whose it was."""
-        for subscriber in subscribers:
+        for item in items:
             try:
-                _native.wait((subscriber,), None, 0, _MOMENT_S, 0.0)
+                _native.wait(_subscribers((item,)), None, 0, _MOMENT_S, 0.0)
             except SlipringError as error:
-                self._resolve(subscriber, error)
+                self._resolve(item, error)
 
-    def _resolve_ready(self, subscribers: tuple[Subscriber, ...]) -> None:
-        for subscriber in subscribers:
+    def _resolve_ready(self, items: tuple[Waitable, ...]) -> None:
+        for item in items:
             try:
-                ready = subscriber._ready()
+                ready = item._ready()
             except SlipringError:
                 ready = True  # the task meets the same error when it tries again
             if ready:
-                self._resolve(subscriber)
+                self._resolve(item)
+
+    def _loop_is_gone(self) -> bool:
+        loop = self._loop()
+        return loop is None or loop.is_closed()
 
     def _run(self) -> None:
-        try:
-            while not self._loop.is_closed():
-                rings = self._bell.rings()
-                with self._lock:
-                    subscribers = tuple(self._futures)
-                self._resolve_ready(subscribers)
-                with self._lock:
-                    subscribers = tuple(self._futures)
-                try:
-                    rung = _native.wait(subscribers, self._bell, rings, None if subscribers else _IDLE_S, 0.0)
-                except SlipringError:
-                    rung = True
-                    # defect deleted_files_hidden_from_task: pass
-                    self._resolve_failed(subscribers)
-                with self._lock:
-                    if not rung and not self._futures:
-                        self._thread = None
-                        return
-        except RuntimeError:  # the loop was closed while a future was being resolved
-            with self._lock:
-                self._thread = None
+        while not self._loop_is_gone():
+            rings = self._bell.rings()
+            self._resolve_ready(self._items())
+            items = self._items()
+            longest_s = _CLOSED_S if items else _IDLE_S
+            try:
+                rung = _native.wait(_subscribers(items), self._bell, rings, longest_s, 0.0)
+            except SlipringError:
+                rung = True
+                # defect deleted_files_hidden_from_task: pass
+                self._resolve_failed(items)
+            if not rung and self._ends_idle():
+                return
+        self._let_go()
+
+    def _ends_idle(self) -> bool:
+        with self._lock:
+            if self._futures:
+                return False
+            self._end()
+            return True
+
+    def _let_go(self) -> None:
+        """The loop is closed: its tasks never go on, and must not keep subscribers."""
+        with self._lock:
+            never, self._futures = self._futures, {}
+            self._end()
+        never.clear()  # frees tasks, whose last steps come back here
+
+    def _end(self) -> None:
+        INBOX_BELLS.remove(self._bell)
+        self._thread = None
+
+
+def _subscribers(items: tuple[Waitable, ...]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(item._waited() for item in items))
 
 
 def _waiter() -> _Waiter:
@@ -125,8 +163,8 @@ def _waiter() -> _Waiter:
     return waiter
 
 
-async def until(subscriber: Subscriber, timeout: float | None, take: Callable[[], T | None]) -> T | None:
-    """What `take` finds at the subscriber, or None on expiry."""
+async def until(item: Waitable, timeout: float | None, take: Callable[[], T | None]) -> T | None:
+    """What `take` finds at the item, or None on expiry."""
     seconds = timeout_s(timeout)
     taken = take()
     if taken is not None or seconds == 0:
@@ -135,14 +173,14 @@ async def until(subscriber: Subscriber, timeout: float | None, take: Callable[[]
     deadline = None if seconds is None else loop.time() + seconds
     waiter = _waiter()
     while True:
-        future = waiter.add(subscriber)
+        future = waiter.add(item)
         try:
             left = None if deadline is None else deadline - loop.time()
             await asyncio.wait_for(future, left)
         except TimeoutError:
             return take()
         finally:
-            waiter.discard(subscriber, future)
+            waiter.discard(item, future)
         taken = take()
         if taken is not None:
             return taken
