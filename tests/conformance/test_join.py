@@ -131,3 +131,51 @@ def test_a_member_is_a_context_manager_and_iterable(bus):
     assert ann.closed
     assert bob.closed
     assert bus.stats("chat")["publishers"] == []
+
+
+def _by_waiting(member) -> list:
+    slipring.wait([member])
+    return member.recv_many(3)
+
+
+async def _one(member):
+    return await member.arecv()
+
+
+def _by_iteration(member) -> list:
+    return [next(iter(member))]
+
+
+@pytest.mark.parametrize("how", ["recv", "recv with timeout", "recv_many", "iteration", "wait", "arecv"])
+def test_a_member_that_sends_and_receives_in_two_threads_receives_all_in_order(bus, background, run, how):
+    """Sends that find the ring full move messages aside, while the other thread waits for them."""
+    ways = {
+        "recv": lambda member: [member.recv()],
+        "recv with timeout": lambda member: [member.recv(timeout=1000)],
+        "recv_many": lambda member: member.recv_many(3, timeout=None),
+        "iteration": _by_iteration,
+        "wait": _by_waiting,
+        "arecv": lambda member: [run(_one(member))],
+    }
+    members = [bus.join("chat", sender=name, **SMALL) for name in ("ann", "bob")]
+    count = 300
+
+    def talk(member) -> None:
+        for number in range(count):
+            member.send(b"%d" % number)
+
+    def listen(member) -> list[tuple[int, bytes]]:
+        got = []
+        while len(got) < count:
+            got += [(m.seq, m.body) for m in ways[how](member)]
+        return got
+
+    listening = [background(listen, member) for member in members]
+    talking = [background(talk, member) for member in members]
+    for call in talking:
+        call.result()
+    for call, member in zip(listening, members, strict=True):
+        got = call.result()
+        assert [body for _, body in got] == [b"%d" % number for number in range(count)]
+        assert [seq for seq, _ in got] == sorted(seq for seq, _ in got)
+        assert (member.received, member.lost, member.stats()["inbox"]) == (count, 0, 0)

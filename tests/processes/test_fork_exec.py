@@ -273,3 +273,63 @@ def test_a_fork_while_another_thread_copies_leaves_the_child_an_error_and_no_wai
     )
     child.expect("done")
     child.join()
+
+
+INSIDE = {
+    "a member": """
+    member = bus.join("chat", sender="m", capacity=4096, slots=16)
+    other = bus.join("chat", sender="o")
+    inside = [lambda: member.send(b"x", timeout=None), member.recv, lambda: other.send(b"x", timeout=None), other.recv]
+    uses = [lambda: member.send(b"x"), lambda: member.recv(0), lambda: member.recv_many(1), lambda: other.recv(1)]
+    closing = [member, other]
+    """,
+    "cells": """
+    import numpy
+    cells = bus.cells("c", dtype="f8", shape=(1 << 18,))
+    writer, reader = cells.writer(), cells.reader()
+    value = numpy.zeros(1 << 18)
+    def read():
+        reader.latest(again=True)
+        reader.snapshot()
+    inside = [lambda: writer.put(value), read]
+    uses = [lambda: writer.put(value), reader.latest, reader.snapshot, lambda: writer.slot().__enter__()]
+    closing = [writer, reader]
+    """,
+}
+
+
+@pytest.mark.parametrize("handles", INSIDE)
+def test_a_fork_while_threads_are_inside_leaves_the_child_an_error_and_no_wait(processes, handles):
+    """In put, latest, send and recv: the child raises, and can close."""
+    child = processes.start(
+        INSIDE[handles]
+        + """
+    import os, threading
+    over = threading.Event()
+
+    def use_for_ever(use):
+        while not over.is_set():
+            use()
+
+    for use in inside:
+        threading.Thread(target=use_for_ever, args=[use], daemon=True).start()
+    for _ in range(60):
+        pid = os.fork()
+        if pid == 0:
+            refused = 0
+            for use in uses:
+                try:
+                    use()
+                except slipring.ForkedHandle:
+                    refused += 1
+            for one in closing:
+                one.close()
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == len(uses)
+    over.set()
+    say("done")
+    os._exit(0)
+    """
+    )
+    child.expect("done")
+    child.join()

@@ -4,6 +4,10 @@
 On a reliable topic all members may send at once on a ring too small for all their messages. Each then waits
 for the others to read. A member whose send finds no room therefore moves its own incoming messages into a
 local inbox, where recv finds them: everybody makes room, and all sends go through.
+
+One thread may send while another receives. Messages leave the ring under a lock, into the inbox or to a caller who
+found the inbox empty, so that each receiver sees them in order. Nobody holds the lock while it waits. Whoever waits
+sleeps on the ring and on a bell, which is rung when messages were moved to the inbox.
 """
 
 from __future__ import annotations
@@ -11,20 +15,25 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from slipring.errors import Full
+from slipring.errors import Closed, Full
 
 from .closing import Closing
+from .fork_locks import give_lock
 from .settings import natural, timeout_s
+from .waits import INBOX_BELLS, inbox_bell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from threading import RLock
 
     from typing_extensions import Buffer
 
     from .publisher import Publisher
     from .subscriber import Message, Subscriber
+
+Found = TypeVar("Found")
 
 BY_DELIVERY: Final = -1.0  # the default time-out: for ever on reliable topics, none on lossy ones
 _SLICE_S = 0.005
@@ -40,6 +49,8 @@ class Member(Closing):
         self.subscriber = subscriber
         self._inbox: deque[Message] = deque()
         self._inbox_bytes = 0
+        self._lock: RLock
+        give_lock(self)
 
     def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
         """Send to all other members. timeout as in Publisher.send: by default only reliable topics wait."""
@@ -65,18 +76,29 @@ class Member(Closing):
 
     def _take_in(self) -> bool:
         """Move what has come in from the ring to the inbox; True if that made room."""
-        before = self.subscriber.position
-        # defect member_ignores_arrivals: messages: list[Message] = []
-        messages = self.subscriber.recv_many(1024, 0)
-        self._inbox.extend(messages)
-        self._inbox_bytes += sum(len(message.body) for message in messages)
-        return self.subscriber.position != before
+        with self._lock:
+            before = self.subscriber.position
+            # defect member_ignores_arrivals: messages: list[Message] = []
+            messages = self.subscriber.recv_many(1024, 0)
+            self._inbox.extend(messages)
+            self._inbox_bytes += sum(len(message.body) for message in messages)
+            made_room = self.subscriber.position != before
+        if messages:
+            INBOX_BELLS.ring()
+        return made_room
 
     def recv(self, timeout: float | None = None) -> Message | None:
         """The next message of the others, or None on expiry."""
-        if self._inbox:
-            return self._from_inbox()
-        return self.subscriber.recv(timeout)
+        if timeout == 0:
+            return self._next(lambda: self.subscriber.recv(0))
+        return self._until(timeout, self._next_here)
+
+    def _next_here(self) -> Message | None:
+        return self._next(self.subscriber._take_here)
+
+    def _next(self, from_ring: Callable[[], Message | None]) -> Message | None:
+        with self._lock:
+            return self._from_inbox() if self._inbox else from_ring()
 
     def _from_inbox(self) -> Message:
         message = self._inbox.popleft()
@@ -85,16 +107,35 @@ class Member(Closing):
 
     def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
         """Up to n messages; waits at most timeout for the first."""
-        taken = [self._from_inbox() for _ in range(min(natural("n", n), len(self._inbox)))]
-        if len(taken) < n:
-            taken += self.subscriber.recv_many(n - len(taken), 0 if taken else timeout)
-        return taken
+        n = natural("n", n)
+        return self._until(timeout if n else 0, lambda: self._next_many(n)) or []
+
+    def _next_many(self, n: int) -> list[Message]:
+        with self._lock:
+            taken = [self._from_inbox() for _ in range(min(n, len(self._inbox)))]
+            if len(taken) < n or not n:
+                taken += self.subscriber.recv_many(n - len(taken), 0)
+            return taken
+
+    def _until(self, timeout: float | None, take: Callable[[], Found]) -> Found:
+        """What `take` finds, which is empty on expiry."""
+        seconds = timeout_s(timeout)
+        found = take()
+        if found or seconds == 0:
+            return found
+        waits = self.subscriber._waits
+        deadline = math.inf if seconds is None else waits.monotonic() + seconds
+        with inbox_bell() as bell:
+            while not found and (left := deadline - waits.monotonic()) > 0:
+                rings = bell.rings()
+                if not self._inbox:  # what is moved there from now on rings the bell
+                    waits.sleep((self,), None if left == math.inf else left, bell, rings)
+                found = take()
+        return found
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
         """`recv` for asyncio."""
-        if self._inbox:
-            return self._from_inbox()
-        return await self.subscriber.arecv(timeout)
+        return await self.subscriber._waits.until(self, timeout, self._next_here)
 
     def _ready(self) -> bool:
         return bool(self._inbox) or self.subscriber._ready()
@@ -103,9 +144,13 @@ class Member(Closing):
         return self.subscriber
 
     def __iter__(self) -> Iterator[Message]:
-        while self._inbox:
-            yield self._from_inbox()
-        yield from self.subscriber
+        while True:
+            try:
+                message = self.recv()
+            except Closed:
+                return
+            if message is not None:
+                yield message
 
     @property
     def sender(self) -> str:
@@ -125,7 +170,8 @@ class Member(Closing):
 
     @property
     def received(self) -> int:
-        return self.subscriber.received - len(self._inbox)
+        with self._lock:
+            return self.subscriber.received - len(self._inbox)
 
     @property
     def filtered(self) -> int:
@@ -133,11 +179,13 @@ class Member(Closing):
 
     @property
     def lag(self) -> int:
-        return self.subscriber.lag + len(self._inbox)
+        with self._lock:
+            return self.subscriber.lag + len(self._inbox)
 
     def stats(self) -> dict[str, Any]:
         """As Subscriber.stats, and how many messages wait in the inbox."""
-        return {**self.subscriber.stats(), "inbox": len(self._inbox)}
+        with self._lock:
+            return {**self.subscriber.stats(), "inbox": len(self._inbox)}
 
     def close(self) -> None:
         """Leave: waits end with Closed."""

@@ -50,6 +50,10 @@ class Subscriber(Account, _native.Subscriber):
 
         return await aio.until(self, timeout, take)
 
+    def _take_here(self) -> Message | None:
+        """The next message that is here; never waits."""
+        return self.recv(0)
+
     def _waited(self) -> Self:
         return self
 

@@ -44,6 +44,9 @@ class SteppedSubscriber(Attachment):
         reader = self._find(seconds, "recv")
         return None if reader is None else self._take(reader)
 
+    def _take_here(self) -> Message | None:
+        return self.recv(0)
+
     def recv_into(self, buffer: Buffer, timeout: float | None = None) -> Message | None:
         """The next message, its body copied into buffer."""
         seconds = timeout_s(timeout)
