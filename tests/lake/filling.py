@@ -5,6 +5,7 @@ Messages have bodies that tell topic, generation and offset; a hole is (offset, 
 """
 
 import datetime
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -81,3 +82,22 @@ def rows(lake, topic):
 
 def expected(topic, end, generation=-7):
     return [(generation, offset, 1, 0, body(topic, offset)) for offset in range(end)]
+
+
+def listed(lake, topic="*"):
+    """The offsets that a program finds which lists the Parquet files and knows nothing of the log."""
+    found = []
+    for path in (lake.path / "messages").glob(f"topic={topic}/**/*.parquet"):
+        found += pq.ParquetFile(path).read(["offset"])["offset"].to_pylist()
+    return sorted(found)
+
+
+def plan(lake, session, batch, generation=-7, **topics):
+    """Write down, as Spark does, that a batch ends at these offsets: topic=(origin, next)."""
+    path = lake.path / "_checkpoint" / session / "offsets" / str(batch)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = f"{generation & (1 << 64) - 1:016x}"
+    ends = {
+        topic: {"generation": text, "next": end, "origin": first} for topic, (first, end) in topics.items()
+    }
+    path.write_text("v1\n{}\n" + json.dumps({"slipring": 1, "topics": ends}))

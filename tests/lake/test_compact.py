@@ -29,13 +29,38 @@ def test_the_rows_are_the_same_in_fewer_files(recorded):
     assert recorded.files(["a"])[0].types == ("a.v1",)
 
 
-def test_replaced_files_are_cleared_later(recorded):
-    old = [recorded.path / file.path for file in recorded.files(["a"])]
+def test_other_programs_find_each_row_once_after_a_compaction(recorded):
+    before = filling.listed(recorded)
     compact(recorded)
-    assert all(path.exists() for path in old)
+    assert filling.listed(recorded) == before
+
+
+def test_replaced_files_are_out_of_sight_at_once_and_cleared_later(recorded):
+    old = recorded.files(["a"])
+    reader = Lake.open(recorded.path)
+    planned = [reader.held(file) for file in old]
+    compact(recorded)
+    assert not any((recorded.path / file.path).exists() for file in old)
+    assert all(path.exists() for path in planned), "whoever planned with a file before can still read it"
+    assert all(reader.where(file).exists() for file in old)
     assert compact(recorded, keep_s=0).cleared == 11
-    assert not any(path.exists() for path in old) and not recorded.state.replaced
+    assert not any(path.exists() for path in planned) and not recorded.state.replaced
     assert verify(recorded.path).complete
+
+
+def test_files_that_were_replaced_by_an_earlier_version_go_out_of_sight(recorded):
+    before = filling.listed(recorded)
+    data = {file.path: (recorded.path / file.path).read_bytes() for file in recorded.files(["a"])}
+    compact(recorded)
+    for path, body in data.items():
+        (recorded.path / path).write_bytes(body)
+    assert filling.listed(Lake.open(recorded.path)) == before
+
+
+def test_a_lake_that_may_only_be_read_is_read_where_its_files_are(recorded):
+    file = recorded.files(["a"])[0]
+    (recorded.path / "_held").write_text("no directory can be made here")
+    assert recorded.held(file) == recorded.path / file.path
 
 
 def test_files_are_no_larger_than_asked(recorded):

@@ -52,6 +52,7 @@ def test_killed_at_a_place_and_done_again_the_recording_is_complete(lake, sessio
     committed = seen.state.sessions[session].last_batch + 1
     assert verify(lake.path).complete, "what was committed is whole, even before anybody goes on"
     assert filling.rows(seen, "a") == filling.expected("a", 10 * committed)
+    assert filling.listed(seen, "a") == list(range(10 * committed)), "other programs find each row once"
     again = processes.start(WRITER, bus_name=None, place="", hits=0, **variables)
     again.expect("finished")
     again.join()

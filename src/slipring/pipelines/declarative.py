@@ -21,6 +21,7 @@ from typing import Any, Final
 from slipring.errors import BadArgument
 
 from . import failures
+from .lake.local_path import local
 
 SPECS: Final = ("spark-pipeline.yml", "spark-pipeline.yaml")
 _ERROR: Final = re.compile(r"(?:[a-z_]\w*\.)*\w+(?:Error|Exception): ")  # as a traceback ends
@@ -29,7 +30,7 @@ _PROJECT: Final = Path(__file__).with_name("project")
 
 def init(directory: str | os.PathLike[str]) -> list[Path]:
     """Write a project that runs: a topic into a table, a query on it onto a topic. The files written."""
-    place = Path(directory).resolve()
+    place = local(directory, "directory").resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise BadArgument(f"'{place}' is there already: name a directory that is not", argument="directory")
     transformations = place / "transformations"
@@ -93,6 +94,7 @@ def run(
 
 def find_spec(path: str | os.PathLike[str]) -> Path:
     """The spec of a project, or BadArgument."""
+    local(path, "path")
     given = Path(path)
     hint = (
         "name a spark-pipeline.yml or its directory; `slipring pipeline init DIRECTORY` writes one that runs"

@@ -2,8 +2,9 @@
 """Many small files of a topic and date become few large ones; what they hold stays the same.
 
 A compaction is a log entry that adds the large file and removes the small ones, so it counts whole or not at
-all. The small files stay on disk for a while, for whoever reads them now, and are cleared later. A file whose
-check sum is wrong is not merged: that would hide its damage.
+all. The small files are taken out of `messages/` at once, so that other programs do not read their rows twice.
+They stay in `_held/` for a while, for whoever reads them now, and are cleared later. A file whose check sum is
+wrong is not merged: that would hide its damage.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import delta, parquet, places
+from . import delta, held, parquet, places
 from .errors import DamagedLake, fault
 from .facts import checksum
 from .locks import lock
@@ -106,6 +107,7 @@ def merge(lake: Lake, group: list[File], stopped: Callable[[], bool] = lambda: F
             return False
         places.reached("compaction linked")
         lake.move(files)
+        lake.hide_replaced()
         return True
     finally:
         stage.remove()
@@ -168,13 +170,14 @@ def clear(lake: Lake, keep_s: float) -> int:
     oldest_ns = time.time_ns() - int(keep_s * 1e9)
     paths = [path for path, when in lake.refresh().replaced.items() if when <= oldest_ns]
     for path in paths:
-        try:
-            lake.check_inside(lake.path / path)
-            os.unlink(lake.path / path)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise fault(error, lake.path / path) from error
+        for name in (path, held.place_of(path)):
+            try:
+                lake.check_inside(lake.path / name)
+                os.unlink(lake.path / name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise fault(error, lake.path / name) from error
         places.reached("file cleared")
     if paths:
         entry = {"kind": "cleared", "time_ns": time.time_ns(), "paths": paths}

@@ -2,8 +2,9 @@
 """Lake: a directory that holds a recording, and the log that says what belongs to it.
 
 Commit order: files are staged, the log entry is linked (from here on they are part of the recording), the
-files are moved into place. Whoever opens the lake finishes the moves of one that died in between. A file that
-the log does not name is not part of the recording. docs/spec/lake.md has the whole.
+files are moved into place, and files that they replace are taken out of `messages/`. Whoever opens the lake
+finishes the moves of one that died in between. A file that the log does not name is not part of the recording.
+docs/spec/lake.md has the whole.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
 
-from . import mark, places
+from . import held, mark, places
 from .errors import DamagedLake, fault
+from .local_path import local
 from .log import Log
 from .model import File, Json, State
 
@@ -48,13 +50,13 @@ class Lake:
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, table: str = "parquet") -> Lake:
         """Make a lake in a directory that is new or empty, or open the one that is there."""
-        where = Path(path).absolute()
+        where = local(path, "to")
         return cls(where, mark.make(where, table))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Lake:
         """Open a lake that is there; NotALake or DamagedLake otherwise."""
-        where = Path(path).absolute()
+        where = local(path, "lake")
         return cls(where, mark.read(where))
 
     @property
@@ -101,6 +103,18 @@ class Lake:
         places.reached("batch committed")
         return True
 
+    def add_holes(self, session: str, files: Sequence[File]) -> None:
+        """Holes that no batch of Spark's can bring: an entry with the number of the session's last batch."""
+        entry = {"kind": "batch", "session": session, "time_ns": time.time_ns()}
+        entry["add"] = [asdict(file) for file in files]
+
+        def of_the_last(state: State) -> Json | None:
+            found = state.sessions[session]
+            return None if found.finished else entry | {"batch": found.last_batch}
+
+        if self.log.append(of_the_last) is not None:
+            self.move(files)
+
     def move(self, files: Iterable[File]) -> None:
         """Move committed files into place. Several processes may do it at once."""
         for file in files:
@@ -129,6 +143,17 @@ class Lake:
         # defect lake_moves_not_finished: if not stages and os.access(self.path / "_staging", os.W_OK):
         if stages and os.access(self.path / "_staging", os.W_OK):
             self.move(file for file in self.state.files.values() if file.staged.split("/")[1] in stages)
+        if self.state.replaced and os.access(self.path / "messages", os.W_OK):
+            self.hide_replaced()
+
+    def hide_replaced(self) -> None:
+        """Take replaced files out of `messages/`, where other programs look. Readers of a Delta table know by its
+        log what was replaced, and those of an older version still need it: there the files stay."""
+        if self.table == "delta":
+            return
+        for path in self.state.replaced:
+            if (self.path / path).exists():
+                held.hide(self, path)
 
     # Reading
 
@@ -143,13 +168,21 @@ class Lake:
 
     def where(self, file: File) -> Path:
         """Where a file of the recording lies."""
-        for place in (file.path, file.staged):
+        for place in (file.path, file.staged, held.place_of(file.path)):
             if (self.path / place).exists():
                 return self.path / place
         raise DamagedLake(
             f"{self.path / file.path} is missing: restore it from a copy; `slipring lake verify {self.path}` "
             "lists all that is missing"
         )
+
+    def held(self, file: File) -> Path:
+        """Where a file can be read, also by who reads it only after it was replaced; in a lake that may only be read,
+        where it is now."""
+        try:
+            return held.hold(self, file.path)
+        except OSError:
+            return self.where(file)
 
     def read(
         self,

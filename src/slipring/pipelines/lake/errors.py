@@ -6,11 +6,23 @@ from __future__ import annotations
 import errno
 import os
 
-from slipring.errors import Denied, SlipringError
+from slipring.errors import BadArgument, Denied, SlipringError
 
 
 class NotALake(SlipringError):
     """The directory is not a lake, or not one of this version."""
+
+
+class NotLocal(BadArgument):
+    """A path has a scheme, and only local directories can be lakes."""
+
+    def __init__(self, path: str, scheme: str, argument: str) -> None:
+        super().__init__(
+            f"{argument}={path!r} has the scheme {scheme!r}: only local paths work, no object stores and no "
+            f"URLs; give a directory, or ./{scheme}:/… for a local one of that name",
+            argument=argument,
+        )
+        self.scheme = scheme
 
 
 class DamagedLake(SlipringError):
@@ -23,6 +35,16 @@ class LakeFull(SlipringError, OSError):
 
 class LakeBusy(SlipringError):
     """Another process records into the lake, or compacts it."""
+
+
+class OtherHostsRecording(SlipringError):
+    """A recording that is not ended belongs to another host, or another container."""
+
+    def __init__(self, lake: object, session: str, host: str) -> None:
+        super().__init__(
+            f"recording {session} in {lake} was begun on host {host}, whose topics are not to be seen here: end it "
+            "there, with `slipring record --release`"
+        )
 
 
 class MissingExtra(SlipringError, ImportError):

@@ -12,6 +12,7 @@ from slipring.errors import BadArgument
 
 from .admission import parsed
 from .errors import DamagedLake, NotALake, fault
+from .local_path import local
 from .log import place_whole
 from .model import Json
 
@@ -45,7 +46,7 @@ def make(where: Path, table: str) -> Json:
 
 def table_of(path: str | os.PathLike[str]) -> str:
     """How the lake there is kept; "parquet" where there is none yet."""
-    where = Path(path).absolute()
+    where = local(path, "to")
     table: str = read(where)["table"] if (where / MARK).exists() else TABLES[0]
     return table
 

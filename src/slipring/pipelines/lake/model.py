@@ -141,7 +141,7 @@ class State:
             self.sessions[session.id] = session
         elif kind == "batch":
             session = self.sessions[entry["session"]]
-            session.last_batch = admission.number(entry["batch"], "batch")
+            session.last_batch = admission.number(entry["batch"], "batch", -1)  # -1: holes before any batch
             for file in self._add(entry):
                 session.bytes += file.bytes
                 covered = session.coverage.setdefault(file.topic, [])

@@ -15,6 +15,8 @@ PLACES = (
     "batch committed",  # all is in place, Spark does not know yet
     "compaction staged",
     "compaction linked",
+    "file held",  # one replaced file has its second name, and still its first
+    "file hidden",  # one replaced file is out of messages/, the others are not
     "delta committed",  # the Delta table has one more entry of the log
     "file cleared",  # one replaced file is deleted, the others are not
 )

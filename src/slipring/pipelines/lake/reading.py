@@ -53,7 +53,7 @@ def read(
     wanted = None if topics is None else list(topics)
     paths: dict[str, list[str]] = {}
     for file in lake.files(wanted, since_ns, until_ns):
-        place = lake.where(file)  # in a lake that may only be read, files can be left where they were staged
+        place = lake.held(file)  # a compaction may replace the file before Spark reads it
         paths.setdefault(str(place.parents[2]), []).append(str(place))
     if not paths:
         return spark.createDataFrame([], SCHEMA)

@@ -27,8 +27,11 @@ from .admission import parsed
 from .contents import Generation, contents
 from .directory import Lake
 from .facts import Facts, checksum
+from .local_path import local
 from .log import canonical, unsealed
 from .model import NO_ENTRY, File, Run, State, join
+
+MOVES = 2  # of a file: from its stage into place, and out of it when it is replaced
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Verdict:
 
 def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> Verdict:
     """Look at everything in the lake; NotALake when it is none. progress(rows, bytes) is told on the way."""
-    where = Path(path).absolute()
+    where = local(path, "lake")
     mark.read(where)
     verdict = Verdict(problems=list(_log_problems(where / "_log")))
     if verdict.problems:
@@ -68,9 +71,7 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
         return verdict
     files = list(state.files.values())
     with ThreadPoolExecutor(os.cpu_count()) as crew:
-        for file, found in zip(
-            files, crew.map(lambda one: list(_file_problems(lake, one)), files), strict=True
-        ):
+        for file, found in zip(files, crew.map(lambda one: _file_problems(lake, one), files), strict=True):
             verdict.problems.extend(found)
             verdict.files += 1
             verdict.rows += file.rows
@@ -113,7 +114,16 @@ def _added_up(lake: Lake, verdict: Verdict) -> State | None:
     return state
 
 
-def _file_problems(lake: Lake, file: File) -> Iterator[Problem]:
+def _file_problems(lake: Lake, file: File) -> list[Problem]:
+    """A compaction may take the file to its second name at any moment: then once more."""
+    for _ in range(MOVES):
+        found = list(_problems_now(lake, file))
+        if not found or (lake.path / file.path).exists():
+            break
+    return found
+
+
+def _problems_now(lake: Lake, file: File) -> Iterator[Problem]:
     fix = "restore it from a copy"
     try:
         path = lake.where(file)
