@@ -34,6 +34,11 @@ class Frame:
 
 
 def commit(lake, session, number, files):
+    """With a plan that says the same."""
+    runs = {file.topic: (file.runs[0].first, file.runs[-1].end) for file in reversed(files)}
+    for file in files:
+        runs[file.topic] = runs[file.topic][0], max(runs[file.topic][1], file.runs[-1].end)
+    filling.plan(lake, session, number, **runs)
     BatchWriter(lake.path, session)(Frame(files), number)
     lake.refresh()
 

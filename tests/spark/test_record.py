@@ -12,8 +12,11 @@ import pytest
 import slipring
 from slipring import pipelines
 from slipring.pipelines import beginnings
+from slipring.pipelines import endings as pipelines_endings
+from slipring.pipelines.batches import BatchWriter
 from slipring.pipelines.beginnings import Subscription
 from slipring.pipelines.endings import release
+from slipring.pipelines.failures import IncompleteBatch
 from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topics
 from slipring.pipelines.lake.locks import lock
 from slipring.pipelines.lake.verify import verify
@@ -276,6 +279,111 @@ def test_a_recording_killed_while_spark_wrote_its_first_offsets_goes_on(recordin
     with refusing(spark):
         told = recordings.record("imu", pre_buffer=True)
     assert (told.messages, told.ended, told.session) == (2, True, session)
+
+
+def test_messages_lost_with_a_removed_topic_are_counted(recordings, bus):
+    """With a pattern, by name, and never seen by a batch: a topic that goes takes what is not recorded with it."""
+    kept = bus.publisher("t.kept", delivery="reliable")
+    gone = bus.publisher("t.gone")
+    gone.send_many([b"0", b"1"])
+    call, stop = recordings.start("t.*", pre_buffer=True, every_s=3600)
+    recordings.has(2)
+    with bus.publisher("t.late", delivery="reliable") as late:
+        late.send(b"x")
+    eventually(lambda: "t.late" in tails_of(recordings), "the recorder to have seen t.late")
+    gone.send_many([b"lost"] * 500)
+    bus.remove("t.gone")
+    bus.remove("t.late")
+    kept.send(b"kept")
+    stop.set()
+    told = call.result()
+    assert told.topics["t.gone"] == {"messages": 2, "lost": 500, "abandoned": 0}
+    assert told.topics["t.late"] == {"messages": 0, "lost": 1, "abandoned": 0}
+    assert (told.messages, told.lost, told.ended) == (3, 501, True)
+    verdict = recordings.complete()
+    assert sum(one.lost for one in verdict.generations) == 501
+    found = pipelines.report(recordings.path, spark=recordings.spark)
+    assert found.totals["lost"] == 501 and {row["topic"] for row in found.gaps} == {"t.gone", "t.late"}
+
+
+def tails_of(recordings):
+    (path,) = (recordings.path / "_checkpoint").glob("*.tails")
+    return [topic for topic, *_ in json.loads(path.read_text())["topics"]]
+
+
+@pytest.mark.parametrize("delivery", ["lossy", "reliable"])
+def test_a_recording_begins_when_it_is_asked_for_and_not_when_spark_is_ready(
+    recordings, bus, delivery, monkeypatch
+):
+    """Spark starts slowly here: what is sent meanwhile is recorded, and what is sent after for_s is not."""
+    publisher = bus.publisher("t", delivery=delivery)
+    publisher.send(b"before")
+    stop = threading.Event()
+
+    @contextmanager
+    def slow(*_):
+        publisher.send(b"while Spark starts")
+        stop.set()
+        eventually(lambda: not watching(), "the end of the recording to be noted")
+        publisher.send(b"after the end")
+        yield recordings.spark
+
+    def watching():
+        return any(thread.name == "slipring-record-limits" for thread in threading.enumerate())
+
+    monkeypatch.setattr(pipelines_endings, "own_session", slow)
+    where = {"bus": bus.name, "root": bus.root, "every_s": 0, "sync": False}
+    told = pipelines.record("t", recordings.path, stop=stop, **where)
+    assert (told.messages, told.lost) == (1, 0)
+    assert recordings.values("t") == [b"while Spark starts"]
+    recordings.complete()
+
+
+def test_what_a_lossy_topic_loses_while_spark_starts_is_counted(recordings, bus, monkeypatch):
+    publisher = bus.publisher("t", capacity=4096, slots=16)
+    stop = threading.Event()
+
+    @contextmanager
+    def slow(*_):
+        publisher.send_many([b"x"] * 100)
+        stop.set()
+        yield recordings.spark
+
+    monkeypatch.setattr(pipelines_endings, "own_session", slow)
+    told = pipelines.record("t", recordings.path, stop=stop, bus=bus.name, root=bus.root, every_s=0)
+    assert told.messages + told.lost == 100 and told.lost == 100 - bus.stats("t")["retained"]
+    recordings.complete()
+
+
+def test_a_recording_that_spark_does_not_start_for_holds_nothing_back(recordings, bus, monkeypatch):
+    bus.publisher("t", delivery="reliable").send(b"0")
+
+    @contextmanager
+    def fails(*_):
+        assert bus.cursors("t") != [], "it holds before Spark starts"
+        raise KeyError("no Spark")
+        yield
+
+    monkeypatch.setattr(pipelines_endings, "own_session", fails)
+    with pytest.raises(KeyError):
+        pipelines.record("t", recordings.path, bus=bus.name, root=bus.root)
+    assert bus.cursors("t") == []
+    assert [one.finished for one in Lake.open(recordings.path).state.sessions.values()] == [True]
+
+
+def test_a_task_that_brings_nothing_of_a_topic_that_is_there_stops_the_recording(
+    recordings, bus, monkeypatch
+):
+    """As in a container that shares the kernel and not the memory: the batch is refused, and recorded whole later."""
+    publisher = bus.publisher("t", delivery="reliable")
+    publisher.send_many([b"%d" % number for number in range(10)])
+    with monkeypatch.context() as patched:
+        patched.setattr(BatchWriter, "_written", lambda self, lake, messages: messages.collect() and [])
+        with pytest.raises(IncompleteBatch, match="offsets 0 to 9 of topic 't'"):
+            recordings.record("t", pre_buffer=True)
+    told = recordings.record("t", pre_buffer=True)
+    assert (told.messages, told.lost) == (10, 0)
+    recordings.complete()
 
 
 @contextmanager

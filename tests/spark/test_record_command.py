@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring record``: the real command, ended by Ctrl-C as a terminal sends it, to all its processes."""
+"""``slipring record``: the real command, ended by Ctrl-C as a terminal sends it, to all its processes, or by itself.
 
+However it ends, as long as nothing fails it says what it recorded, and nothing else: no trace of Java's or Python's.
+"""
+
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -22,37 +28,116 @@ def recorded(path) -> int:
     return sum(run.messages for one in sessions for runs in one.coverage.values() for run in runs)
 
 
-@pytest.mark.timeout(2 * WATCHDOG_S)
-def test_ctrl_c_ends_a_recording_with_everything_published_so_far(bus, bus_root, tmp_path, fast_spark):
-    path = tmp_path / "lake"
+class Command:
+    """The command, in a process group of its own, as a shell starts it; its lines on stderr as they come."""
+
+    def __init__(self, bus_root, path, environment, *options):
+        command = [sys.executable, "-P", "-m", "slipring.cli", "--bus", "test", "--root", str(bus_root)]
+        command += ["record", "t", "--to", str(path), "--master", "local[2,4]", *options]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
+        self.path = path
+        self.lines = []
+        self._reader = threading.Thread(target=lambda: self.lines.extend(self.process.stderr), daemon=True)
+        self._reader.start()
+
+    def says(self, text):
+        eventually(
+            lambda: any(text in line for line in list(self.lines)) or self.process.poll() is not None,
+            f"the line {text!r}",
+            WATCHDOG_S,
+        )
+        assert any(text in line for line in self.lines), self.lines
+
+    def has(self, count):
+        eventually(
+            lambda: recorded(self.path) >= count or self.process.poll() is not None,
+            f"{count} messages",
+            WATCHDOG_S,
+        )
+        assert self.process.poll() is None, self.lines
+
+    def interrupt(self):
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def ended(self, code=0):
+        """What it said in the end. All it says on stderr is its own."""
+        stdout = self.process.stdout.read()
+        assert self.process.wait(WATCHDOG_S) == code, self.lines
+        self._reader.join()
+        assert all(line.startswith("slipring: recording: ") for line in self.lines), "".join(self.lines)
+        return stdout
+
+    def close(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self._reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+@pytest.fixture
+def command(bus_root, tmp_path, fast_spark):
+    java = {"JDK_JAVA_OPTIONS": fast_spark["spark.driver.extraJavaOptions"]}
+    environment = {**os.environ, **java, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    started = []
+
+    def start(*options):
+        started.append(Command(bus_root, tmp_path / "lake", environment, *options))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+pytestmark = pytest.mark.timeout(2 * WATCHDOG_S)
+
+
+def test_ctrl_c_ends_a_recording_with_everything_published_so_far_and_without_a_trace(bus, command):
     publisher = bus.publisher("t", delivery="reliable")
     publisher.send(b"0")
-    command = [sys.executable, "-P", "-m", "slipring.cli", "--bus", "test", "--root", str(bus_root)]
-    command += ["record", "t", "--to", str(path), "--pre-buffer", "--every", "0", "--master", "local[2,4]"]
-    environment = {**os.environ, "JDK_JAVA_OPTIONS": fast_spark["spark.driver.extraJavaOptions"]}
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            eventually(
-                lambda: recorded(path) or process.poll() is not None, "a message in the lake", WATCHDOG_S
-            )
-            assert process.poll() is None, process.stderr.read()
-            publisher.send(b"1")
-            os.killpg(process.pid, signal.SIGINT)
-            stdout, stderr = process.communicate(timeout=WATCHDOG_S)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == -signal.SIGINT, stderr
-    assert "t: 2 messages" in stdout and f"recorded 2 messages into {path}" in stdout
-    assert "src/slipring/" not in stderr, (
-        stderr
-    )  # no traceback of ours; Spark's own process may complain of its end
-    assert bus.cursors("t") == [] and Lake.open(path).state.sessions.popitem()[1].finished
-    assert verify(path).complete
+    running = command("--pre-buffer", "--every", "0")
+    running.has(1)
+    publisher.send(b"1")
+    running.interrupt()
+    stdout = running.ended(-signal.SIGINT)
+    assert "t: 2 messages" in stdout and f"recorded 2 messages into {running.path}" in stdout
+    assert bus.cursors("t") == [] and Lake.open(running.path).state.sessions.popitem()[1].finished
+    assert verify(running.path).complete
+
+
+def test_ctrl_c_while_spark_starts_ends_the_recording_there_and_then(bus, command):
+    publisher = bus.publisher("t", delivery="reliable")
+    running = command()
+    running.says("starting Spark… ")
+    publisher.send_many([b"0", b"1"])
+    running.interrupt()
+    stdout = running.ended(-signal.SIGINT)
+    assert "recorded 2 messages" in stdout
+    assert bus.cursors("t") == [] and verify(running.path).complete
+
+
+def test_a_recording_for_seconds_has_the_messages_of_those_seconds_from_the_command_on(bus, command):
+    publisher = bus.publisher("t", delivery="reliable")
+    running = command("--for", "2", "--summary", "json")
+    eventually(lambda: bus.cursors("t") or running.process.poll() is not None, "its cursor", WATCHDOG_S)
+    sent = 0
+    while running.process.poll() is None and bus.cursors("t"):
+        publisher.send(b"%d" % sent)
+        sent += 1
+        time.sleep(0.01)
+    told = json.loads(running.ended())
+    assert 0 < told["messages"] < sent, (
+        "what came after two seconds, while Spark started or ended, is not in it"
+    )
+    (found,) = verify(running.path).generations
+    assert found.messages == told["messages"] and found.lost == 0
+
+
+def test_a_recording_until_idle_ends_without_a_trace(bus, command):
+    bus.publisher("t").send(b"0")
+    running = command("--until-idle", "0.2", "--pre-buffer")
+    assert "recorded 1 message into" in running.ended()
+    assert verify(running.path).complete

@@ -97,7 +97,8 @@ def fast_settings() -> dict[str, str]:
 
 def quick_environment() -> dict[str, str]:
     """The same for programs that make their own sessions."""
-    return {"JDK_JAVA_OPTIONS": f"{QUICK_JVM} -XX:SharedArchiveFile={class_archive()}"}
+    java = f"{QUICK_JVM} -XX:SharedArchiveFile={class_archive()}"
+    return {"JDK_JAVA_OPTIONS": java, "XDG_CACHE_HOME": str(ARCHIVES.parent / "cache")}
 
 
 def shared_session(place: Path, **more: str):

@@ -21,6 +21,9 @@ PLAIN_EVERY_S = 5.0
 
 def sentence(figures: Figures, noun: str = "rows") -> str:
     """The figures in one line; what is not known is left out."""
+    if figures.stage is not None:
+        left = "" if figures.eta_s is None else f"  ETA {duration(figures.eta_s)}"
+        return f"{figures.stage}… {duration(figures.elapsed_s)}{left}"
     parts = [f"{number(figures.rows)} {noun}"]
     if figures.bytes is not None:
         parts.append(f"{figures.bytes / 1e6:,.1f} MB")
@@ -54,6 +57,7 @@ class Line:
         self._quiet = quiet
         self._live: Any = None
         self._said = float("-inf")
+        self._stage: str | None = None
 
     def __enter__(self) -> Self:
         if _on_terminal() and not self._quiet:
@@ -68,6 +72,8 @@ class Line:
         if self._quiet:
             return
         text = f"{self._verb}: {sentence(figures, self._noun)}"
+        if figures.stage != self._stage:
+            self._stage, self._said = figures.stage, float("-inf")  # something new is told at once
         if self._live is not None:
             from rich.text import Text
 

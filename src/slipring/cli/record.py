@@ -31,7 +31,7 @@ def _pre_buffer(value: str) -> float | bool:
 @click.command(short_help="Record topics into a lake.")
 @click.argument("topics", nargs=-1)
 @click.option("--to", "lake", required=True, metavar="DIR", help="The lake; made when it is not there.")
-@click.option("--for", "for_s", type=period, metavar="SECONDS", help="End after so much time of recording.")
+@click.option("--for", "for_s", type=period, metavar="SECONDS", help="Record so many seconds, from now on.")
 @click.option(
     "--until-idle", "until_idle_s", type=period, metavar="SECONDS", help="End when nothing came for so long."
 )
@@ -83,6 +83,9 @@ def command(
 ) -> None:
     """Record TOPICS, names or patterns such as 'camera.*', until Ctrl-C or the end that is asked for.
 
+    The recording begins at once, while Spark is still starting: reliable topics keep what comes meanwhile, and what
+    a lossy topic loses is counted.
+
     Every message is in the lake once, whatever is killed: the same command goes on where a killed one was.
     What a lossy topic lost is there as counted gaps. On reliable topics a cursor keeps what is not recorded
     yet, also after a crash, until the recording is ended: by Ctrl-C, --for, --until-idle, or --release.
@@ -92,13 +95,10 @@ def command(
         return
     if not topics:
         raise click.UsageError("Missing argument 'TOPICS': names, or '*' for all.")
-    from slipring.pipelines.beginnings import Subscription
-    from slipring.pipelines.endings import own_session
+    from slipring.pipelines import jvm
     from slipring.pipelines.record import record
 
-    with target.open() as bus:
-        Subscription.of(topics).present(bus)  # what is missing is told before Spark starts
-    with own_session("slipring record", master) as spark, _stopping() as (stop, caught):
+    with _stopping() as (stop, caught), jvm.of_a_command():
         with Line("recording", "messages") as line:
             told = record(
                 topics,
@@ -112,7 +112,7 @@ def command(
                 every_s=every_s,
                 leave_open=leave_open,
                 sync=not no_sync,
-                spark=spark,
+                master=master,
                 progress=line,
                 stop=stop,
             )

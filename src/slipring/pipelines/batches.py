@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One micro-batch into the lake: written by Spark's tasks, committed by one log entry.
 
-A batch has one row for each file that its tasks wrote (recording_source.py). Spark runs a batch again when it
-does not know that it was finished; the log does, and passes it over.
+A batch has one row for each file that its tasks wrote (recording_source.py). Their files have to cover what Spark
+planned (batch_plan.py). Spark runs a batch again when it does not know that it was finished; the log does, and
+passes it over.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import slipring
 from slipring.errors import SlipringError
 
-from .failures import is_full
-from .lake import Lake, delta, places
+from .batch_plan import is_there, missing, planned
+from .failures import IncompleteBatch, is_full
+from .lake import Lake, delta, holes, places
 from .lake.errors import fault
 from .lake.model import File
-from .lake.stage import sweep
+from .lake.stage import new_place, sweep
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,6 +70,7 @@ class BatchWriter:
         if lake.committed(self.session, batch):
             return
         files = self._written(lake, messages)
+        files += self._lost(lake, batch, files)
         places.reached("batch staged")
         try:
             lake.commit(self.session, batch, files)
@@ -85,3 +89,16 @@ class BatchWriter:
                 raise fault(OSError(errno.ENOSPC, "No space left on device"), self.path) from error
             raise
         return [File.from_json(json.loads(row[0])) for row in rows]
+
+    def _lost(self, lake: Lake, batch: int, files: list[File]) -> list[File]:
+        """Holes for what the tasks did not find because its topic is gone; IncompleteBatch for anything else."""
+        pieces = missing(planned(lake.path / "_checkpoint" / self.session, batch), files)
+        if not pieces:
+            return []
+        about = lake.state.sessions[self.session].about
+        with slipring.Bus(about["bus"], root=about["root"]) as bus:
+            for piece in pieces:
+                if is_there(bus, piece.topic, piece.generation):
+                    raise IncompleteBatch(f"{piece} were planned and no task brought them")
+        stage = new_place(lake.path, "record")
+        return holes.write(stage, [(one.topic, one.generation, one.first, one.end) for one in pieces])

@@ -2,14 +2,14 @@
 """Which topics a recording takes, which session it goes on with, and where it begins on each topic.
 
 A session that was not ended (its process died, or it was left open) is gone on with, from its checkpoint,
-when the same topics are asked for. Otherwise a new one begins: on topics of the unfinished one where that one
-ended, on others now, or with what their rings still hold. No offset that is in the lake is recorded again.
+when the same topics are asked for on the same host (hosts.py). Otherwise a new one begins: on topics of the
+unfinished one where that one ended, on others now, or with what their rings still hold. No offset that is in
+the lake is recorded again.
 """
 
 from __future__ import annotations
 
 import fnmatch
-import json
 import re
 import time
 from collections.abc import Iterable
@@ -20,10 +20,9 @@ import slipring
 from slipring._bus.ranges import Ranges
 from slipring.errors import BadArgument, TopicGone, TopicNotFound
 
+from . import hosts
 from .lake import Lake
 from .lake.model import Json, Session
-
-EARLIEST, LATEST = "earliest", "latest"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Subscription:
 def about(subscription: Subscription, bus: slipring.Bus) -> Json:
     """What a session keeps, to know whether it is the one to go on with."""
     option, value = subscription.option()
-    return {option: value, "bus": bus.name, "root": bus.root}
+    return {option: value, "bus": bus.name, "root": bus.root, "host": hosts.identity(bus)}
 
 
 def cursor(lake: Lake, session: str) -> str:
@@ -89,10 +88,12 @@ def unfinished(lake: Lake) -> list[Session]:
     return sorted(found, key=lambda session: session.started_ns)
 
 
-def to_follow(lake: Lake, wanted: Json) -> Session | None:
-    """The session to go on with, or to follow: the last of the same bus, unless it was ended."""
+def to_follow(lake: Lake, bus: slipring.Bus) -> Session | None:
+    """The session to go on with, or to follow: the last of the same bus of this host, unless it was ended."""
     same = [
-        one for one in unfinished(lake) if all(one.about.get(key) == wanted[key] for key in ("bus", "root"))
+        one
+        for one in unfinished(lake)
+        if one.about.get("bus") == bus.name and one.about.get("root") == bus.root and hosts.is_own(one, bus)
     ]
     return same[-1] if same else None
 
@@ -104,7 +105,8 @@ def checkpoint(lake: Lake, session: str) -> Path:
 
 def can_go_on(lake: Lake, session: Session, wanted: Json) -> bool:
     """Whether Spark's checkpoint of the session is usable, and it is about the same topics."""
-    return session.about == wanted and _is_whole(checkpoint(lake, session.id))
+    same = all(session.about.get(key) == value for key, value in wanted.items() if key != "host")
+    return same and _is_whole(checkpoint(lake, session.id))
 
 
 def drop_half_written(checkpoint: Path) -> None:
@@ -126,42 +128,57 @@ def _is_whole(checkpoint: Path) -> bool:
     return all(path.stat().st_size > 0 for path in files)
 
 
-def starting(
+Starts = dict[str, tuple[str, int]]  # topic: generation, and the offset at which the recording begins on it
+
+
+def starts(
     lake: Lake, bus: slipring.Bus, topics: list[str], pre_buffer: bool | float, before: Session | None
-) -> str:
-    """The source's startingOffsets for a new session, which may follow one that was not ended."""
-    places = {}
+) -> Starts:
+    """Where a new session begins, which may follow one that was not ended: now, not when Spark is ready."""
+    found = {}
     for topic in topics:
-        place = _place(lake, bus, topic, pre_buffer, before)
-        if place is not None:
-            places[topic] = place
-    if not places:
-        return EARLIEST if pre_buffer else LATEST
-    return json.dumps(places)
+        try:
+            with Ranges(bus, topic) as ranges:
+                found[topic] = f"{ranges.generation:016x}", _start(lake, ranges, pre_buffer, before)
+        except (TopicNotFound, TopicGone):
+            continue  # it was there a moment ago; if it comes again, from its first message on
+    return found
 
 
-def _place(
-    lake: Lake, bus: slipring.Bus, topic: str, pre_buffer: bool | float, before: Session | None
-) -> int | str | None:
-    try:
-        with Ranges(bus, topic) as ranges:
-            generation = f"{ranges.generation:016x}"
-            recorded = [
-                run.end
-                for session in lake.state.sessions.values()
-                for run in session.coverage.get(topic, ())
-                if run.generation == generation
-            ]
-            if before is not None and any(
-                run.generation == generation for run in before.coverage.get(topic, ())
-            ):
-                return max(recorded)
-            if pre_buffer is False:
-                return LATEST
-            oldest = ranges.oldest()
-            if pre_buffer is not True:
-                oldest = max(oldest, ranges.at_time(time.time_ns() - int(pre_buffer * 1e9)))
-                oldest = min(oldest, ranges.committed(ranges.oldest()))
-            return max([oldest, *recorded])
-    except (TopicNotFound, TopicGone):
-        return None  # the source tells what is missing, or it comes later
+def _start(lake: Lake, ranges: Ranges, pre_buffer: bool | float, before: Session | None) -> int:
+    generation, topic = f"{ranges.generation:016x}", ranges.topic
+    recorded = [
+        run.end
+        for session in lake.state.sessions.values()
+        for run in session.coverage.get(topic, ())
+        if run.generation == generation
+    ]
+    if before is not None and any(run.generation == generation for run in before.coverage.get(topic, ())):
+        return max(recorded)
+    oldest = ranges.oldest()
+    if pre_buffer is False:
+        return ranges.committed(oldest)
+    if pre_buffer is not True:
+        oldest = max(oldest, ranges.at_time(time.time_ns() - int(pre_buffer * 1e9)))
+        oldest = min(oldest, ranges.committed(ranges.oldest()))
+    return max([oldest, *recorded])
+
+
+def hold(bus: slipring.Bus, starts: Starts, name: str) -> Starts:
+    """Keep what is to be recorded: cursors on reliable topics. Where the recording begins then."""
+    found = dict(starts)
+    for topic, (generation, first) in starts.items():
+        try:
+            with Ranges(bus, topic) as ranges:
+                if ranges.delivery != "reliable":
+                    continue  # its place is the number, and what is lost since is counted
+            if name not in _cursors(bus, topic):
+                bus.subscriber(topic, start=first, cursor=name).close()
+            found[topic] = generation, _cursors(bus, topic)[name]
+        except (TopicNotFound, TopicGone):
+            continue
+    return found
+
+
+def _cursors(bus: slipring.Bus, topic: str) -> dict[str, int]:
+    return {cursor["name"]: cursor["position"] for cursor in bus.cursors(topic)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING
 import slipring
 from slipring.errors import Busy, SlipringError, TopicGone, TopicNotFound
 
-from . import beginnings
-from .lake import Lake, MissingExtra
+from . import beginnings, hosts, jvm, tails
+from .lake import Lake, MissingExtra, OtherHostsRecording, delta
 from .lake.locks import lock
 from .lake.model import Json, Session
+from .lake.stage import Stage
+from .progress import Show, stage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,22 +64,49 @@ def summary(lake: Lake, session: str, elapsed_s: float, warning: SlipringError |
 
 
 def end(lake: Lake, session: Session) -> None:
-    """The session is over: its cursors let go of what they kept."""
+    """The session is over: what was lost with removed topics is recorded, and its cursors let go of what they kept."""
     name = beginnings.cursor(lake, session.id)
     with slipring.Bus(session.about["bus"], root=session.about["root"]) as bus:
+        _record_lost(lake, session, bus)
         for topic in bus.topics():
             _drop(bus, topic, name)
     lake.end(session.id)
+    tails.path_of(lake, session.id).unlink(missing_ok=True)
+
+
+def _record_lost(lake: Lake, session: Session, bus: slipring.Bus) -> None:
+    pieces = tails.lost(lake, session, bus)
+    if not pieces:
+        return
+    from .lake import holes
+
+    place = Stage(lake, "record")
+    try:
+        found = holes.write(place.path, [(one.topic, one.generation, one.first, one.end) for one in pieces])
+        lake.add_holes(session.id, found)
+    finally:
+        place.remove()
+    delta.mirror(lake)
 
 
 def release(path: str | os.PathLike[str]) -> list[str]:
-    """End the recordings that were left open or died, without recording more; their sessions."""
+    """End the recordings of this host that were left open or died, without recording more; their sessions.
+
+    OtherHostsRecording when there are only such of other hosts, whose topics are not to be seen here."""
     lake = Lake.open(path)
     with lock(lake, "record"):
         found = beginnings.unfinished(lake)
-        for session in found:
+        own = [session for session in found if _is_here(session)]
+        for session in own:
             end(lake, session)
-        return [session.id for session in found]
+        if found and not own:
+            raise OtherHostsRecording(lake.path, found[0].id, hosts.name_of(found[0]))
+        return [session.id for session in own]
+
+
+def _is_here(session: Session) -> bool:
+    with slipring.Bus(session.about["bus"], root=session.about["root"]) as bus:
+        return hosts.may_release(session, bus)
 
 
 def _drop(bus: slipring.Bus, topic: str, name: str) -> None:
@@ -95,20 +125,15 @@ def _drop(bus: slipring.Bus, topic: str, name: str) -> None:
 
 
 @contextmanager
-def own_session(app_name: str, master: str | None) -> Iterator[SparkSession]:
+def own_session(app_name: str, master: str | None, progress: Show | None = None) -> Iterator[SparkSession]:
     """A Spark session for one job: this process's if there is one, else one that ends with the job."""
-    try:
-        from pyspark.sql import SparkSession
-
-        import slipring.spark
-    except ImportError as error:
-        raise MissingExtra(f'{app_name} needs Spark: pip install "slipring[spark]" ({error})') from error
-    there = SparkSession.getActiveSession()
+    there = _session_of_this_process()
     if there is not None and master is None:
         yield there
         return
     interrupt = signal.getsignal(signal.SIGINT)
-    session = slipring.spark.session(app_name, master=master)
+    with stage("starting Spark", progress):
+        session = _started(app_name, master)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, interrupt)  # Spark took Ctrl-C: it is still the caller's
     try:
@@ -116,3 +141,23 @@ def own_session(app_name: str, master: str | None) -> Iterator[SparkSession]:
     finally:
         if there is None:
             session.stop()
+
+
+def _session_of_this_process() -> SparkSession | None:
+    if "pyspark" not in sys.modules:
+        return None  # importing it takes longer than everything before Spark starts
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
+def _started(app_name: str, master: str | None) -> SparkSession:
+    where = master or os.environ.get("SPARK_MASTER") or "local[*]"
+    starting = None if where.startswith("sc://") else jvm.launch(app_name, where)
+    try:
+        import slipring.spark
+    except ImportError as error:
+        raise MissingExtra(f'{app_name} needs Spark: pip install "slipring[spark]" ({error})') from error
+    if starting is not None:
+        starting.connect()
+    return slipring.spark.session(app_name, master=master)

@@ -30,6 +30,16 @@ class SparkGone(SlipringError):
         )
 
 
+class IncompleteBatch(SlipringError):
+    """The files of a batch are not what was planned: a task did not read its topic, or read something else."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"a batch is not recorded, because {why}: nothing of it counts, and nothing is lost; run every task on the "
+            "host of the topics, where it sees their bus directory, and run the same command again"
+        )
+
+
 def explained(error: BaseException, doing: str) -> SlipringError:
     """An error of Spark's as one of ours, in one line."""
     if isinstance(error, SlipringError):

@@ -12,12 +12,15 @@ counts, for jobs that are no streaming query.
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+STAGE_EVERY_S = 0.1
 WINDOW_S = 5.0  # rates are those of the last seconds
 
 
@@ -34,6 +37,7 @@ class Figures:
     lost: int | None = None
     elapsed_s: float = 0.0
     eta_s: float | None = None
+    stage: str | None = None  # what is done before there is anything to count
 
     def to_json(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if value is not None}
@@ -42,11 +46,36 @@ class Figures:
 Show = Callable[[Figures], None]
 
 
+@contextmanager
+def stage(name: str, show: Show | None) -> Iterator[None]:
+    """Show that something goes on, and for how long, while the block runs."""
+    if show is None:
+        yield
+        return
+    begun, over = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while True:
+            show(Figures(stage=name, elapsed_s=time.monotonic() - begun))
+            if over.wait(STAGE_EVERY_S):
+                return
+
+    teller = threading.Thread(target=tell, name="slipring-stage", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+
+
 class Meter:
     """Rates and the time left, from counts that grow."""
 
-    def __init__(self, *, total_rows: int | None = None, for_s: float | None = None) -> None:
-        self._begun = time.monotonic()
+    def __init__(
+        self, *, total_rows: int | None = None, for_s: float | None = None, begun_s: float | None = None
+    ) -> None:
+        self._begun = time.monotonic() if begun_s is None else begun_s
         self._total_rows = total_rows
         self._for_s = for_s
         self._seen: deque[tuple[float, int, int]] = deque()

@@ -5,23 +5,24 @@ from __future__ import annotations
 
 import os
 import threading
-import time
-from collections.abc import Iterable
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import slipring
 from slipring.errors import BadArgument
 
-from . import beginnings, endings
+from . import beginnings, endings, ends, jvm
 from .compactor import Compactor
 from .endings import Summary
 from .lake import Lake, delta, mark
+from .lake.local_path import local
 from .lake.locks import lock
 from .lake.model import Session
 from .lake.stage import sweep
-from .progress import Figures, Show
+from .limits import Limits
+from .progress import Show
+from .tails import Tails
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,40 +53,68 @@ def record(
     """Record topics into the lake `to` until `for_s` is over, nothing came for `until_idle_s`, or `stop` is
     set.
 
+    It begins now, not when Spark is ready: reliable topics keep what comes meanwhile, and what a lossy topic loses is
+    counted. `for_s` counts from now, and ends the recording with what was published until then.
+
     topics: names or shell patterns ("imu", "camera.*"). pre_buffer: begin with what the rings still hold
     (True), or with the last so many seconds of it; otherwise with what is published from now on. table:
     "parquet", or "delta" to keep a Delta table as well. every_s: time between batches; 0 is as often as Spark
     can. sync: files are on disk before they count. compact_every_s: merge small files so often, None never.
     leave_open: do not end the recording, so that the next one goes on with it, and reliable topics keep what
     comes in between; so does an exception, KeyboardInterrupt among them."""
-    limits = _Limits(for_s, until_idle_s, stop)
+    where = local(to, "to")
+    limits = Limits(for_s, until_idle_s, stop)
     _check(pre_buffer, every_s)
     subscription = beginnings.Subscription.of(topics)
+    jvm.needed("slipring record")
     with ExitStack() as stack:
         source = stack.enter_context(slipring.Bus(bus, root=root))
         present = subscription.present(source)
-        lake = Lake.create(to, table=table or mark.table_of(to))
+        lake = Lake.create(where, table=table or mark.table_of(where))
         stack.enter_context(lock(lake, "record"))
-        chosen = spark or stack.enter_context(endings.own_session("slipring record", master))
+        session, before = _session(lake, source, subscription)
+        tails = Tails(lake, session, source, subscription)
+        stack.callback(tails.close)
+        stack.callback(limits.close)
+        with _begun_or_ended(lake, session, before):
+            # From here on everything is kept, or counted: Spark takes seconds to start.
+            starts = beginnings.starts(lake, source, present, pre_buffer, before)
+            if before is None or before.id != session:
+                starts = beginnings.hold(source, starts, beginnings.cursor(lake, session))
+            tails.begin(starts, resumed=before is not None and before.id == session)
+            limits.begin(tails, ends.path_of(lake, session))
+            shown = limits.shown(progress)
+            chosen = spark or stack.enter_context(endings.own_session("slipring record", master, shown))
         sweep(lake, "record")
         delta.mirror(lake)
-        begun = time.monotonic()
-        session, before = _session(lake, source, subscription)
         from .recorder import Recorder
 
-        starting = beginnings.starting(lake, source, present, pre_buffer, before)
-        recorder = Recorder(chosen, lake, source, subscription, session, starting, every_s=every_s, sync=sync)
+        recorder = Recorder(
+            chosen, lake, source, subscription, session, tails, limits, every_s=every_s, sync=sync
+        )
         compactor = Compactor(lake, compact_every_s)
         stack.callback(compactor.stop)
         compactor.start()
-        recorder.run(limits.over, limits.shown(progress), lambda: _followed(lake, session, before))
-        if not leave_open and not limits.idle:
-            recorder.drain(progress)
+        recorder.run(shown, lambda: _followed(lake, session, before))
         recorder.note_topics()
         compactor.stop()
+        limits.close()
+        tails.look()
+        tails.save()
         if not leave_open:
-            endings.end(lake, lake.state.sessions[session])
-        return endings.summary(lake, session, time.monotonic() - begun, compactor.failure)
+            endings.end(lake, lake.refresh().sessions[session])
+        return endings.summary(lake, session, limits.passed_s(), compactor.failure)
+
+
+@contextmanager
+def _begun_or_ended(lake: Lake, session: str, before: Session | None) -> Iterator[None]:
+    """A new session that Spark does not even start for holds nothing back."""
+    try:
+        yield
+    except BaseException:
+        if before is None or before.id != session:
+            endings.end(lake, lake.refresh().sessions[session])
+        raise
 
 
 def _session(
@@ -93,7 +122,7 @@ def _session(
 ) -> tuple[str, Session | None]:
     """The session to record, and the unfinished one that it goes on with: itself, or one before it."""
     wanted = beginnings.about(subscription, bus)
-    last = beginnings.to_follow(lake, wanted)
+    last = beginnings.to_follow(lake, bus)
     if last is not None and beginnings.can_go_on(lake, last, wanted):
         return last.id, last
     return lake.begin(wanted), last
@@ -110,38 +139,3 @@ def _check(pre_buffer: bool | float, every_s: float) -> None:
         raise BadArgument(f"pre_buffer={pre_buffer!r} is not above zero", argument="pre_buffer")
     if not every_s >= 0:
         raise BadArgument(f"every_s={every_s!r} is not zero or more", argument="every_s")
-
-
-class _Limits:
-    """When a recording is over."""
-
-    def __init__(self, for_s: float | None, until_idle_s: float | None, stop: threading.Event | None) -> None:
-        for name, value in (("for_s", for_s), ("until_idle_s", until_idle_s)):
-            if value is not None and not value > 0:
-                raise BadArgument(f"{name}={value!r} is not above zero", argument=name)
-        self._for_s = for_s
-        self._until_idle_s = until_idle_s
-        self._stop = stop or threading.Event()
-        self._begun: float | None = None
-        self.idle = False  # it ended because nothing came: there is nothing left to take
-
-    def shown(self, show: Show | None) -> Show | None:
-        """The same with the time that is left."""
-        if show is None or self._for_s is None:
-            return show
-        for_s = self._for_s
-
-        def with_eta(figures: Figures) -> None:
-            passed = 0.0 if self._begun is None else time.monotonic() - self._begun
-            show(replace(figures, eta_s=max(for_s - passed, 0.0)))
-
-        return with_eta
-
-    def over(self, figures: Figures, idle_s: float) -> bool:
-        """Asked again and again, from when the first batch was there on."""
-        now = time.monotonic()
-        self._begun = self._begun or now
-        if self._stop.is_set() or (self._for_s is not None and now - self._begun >= self._for_s):
-            return True
-        self.idle = self._until_idle_s is not None and idle_s >= self._until_idle_s
-        return self.idle

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StringType, StructField, StructType
 
 from slipring.spark import parsing, topics
@@ -24,16 +25,17 @@ from slipring.spark.source import DefaultSource
 from slipring.spark.stream_reader import StreamReader
 from slipring.spark.tasks import Task
 
+from .ends import ended, load_ends
 from .lake import task_files
 from .lake.reading import STORED
 from .lake.stage import new_place
 
-OWN_OPTIONS = ("lake", "sync")
+OWN_OPTIONS = ("lake", "sync", "ends")
 
 
 class RecordingSource(DefaultSource):
     """Options: those of "slipring", columns excepted; lake, where it records to; sync, whether files are on
-    disk before they count."""
+    disk before they count; ends, a file that says where the recording ends, once that is decided."""
 
     @classmethod
     def name(cls) -> str:
@@ -44,8 +46,8 @@ class RecordingSource(DefaultSource):
         return StructType([StructField("file", StringType(), True)])
 
     def streamReader(self, schema: StructType) -> RecordingReader:
-        lake, sync = (self.options[name] for name in OWN_OPTIONS)
-        return RecordingReader(self._source_options().for_stream(), Path(lake), sync == "true")
+        lake, sync, ends = (self.options[name] for name in OWN_OPTIONS)
+        return RecordingReader(self._source_options().for_stream(), Path(lake), sync == "true", Path(ends))
 
     def _source_options(self) -> SourceOptions:
         given = {name: value for name, value in self.options.items() if name.lower() not in OWN_OPTIONS}
@@ -60,12 +62,18 @@ class RecordingTask(Task):
 
 
 class RecordingReader(StreamReader):
-    def __init__(self, options: SourceOptions, lake: Path, sync: bool) -> None:
+    def __init__(self, options: SourceOptions, lake: Path, sync: bool, ends: Path) -> None:
         super().__init__(options)
-        self._lake, self._sync = lake, sync
+        self._lake, self._sync, self._ends = lake, sync, ends
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_lake": self._lake, "_sync": self._sync}
+        own = {name: getattr(self, name) for name in ("_lake", "_sync", "_ends")}
+        return {**super().__getstate__(), **own}
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        found = super().latestOffset(start, limit)
+        ends = load_ends(self._ends)
+        return found if ends is None else ended(start, found, ends)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         stage = str(new_place(self._lake, "record"))

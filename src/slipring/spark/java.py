@@ -36,7 +36,8 @@ def executable() -> str:
 def check() -> None:
     """Raise NoJava unless Spark can run."""
     java = executable()
-    said = subprocess.run([java, "-version"], capture_output=True, text=True)
+    # In a session of its own: Ctrl-C is for this process.
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, start_new_session=True)
     version = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
     if version is None:
         raise NoJava(f"{java} -version does not tell a version (it ended with {said.returncode}): {INSTALL}")

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spark's JVM for jobs that start their own: quickly, quietly, and out of the terminal's reach.
+
+PySpark starts a JVM through two shell scripts and another JVM, which puts the command together. Here the command is
+kept in a cache of the user's (class_archive.py), together with an archive of Spark's classes. The JVM boots while this
+process imports PySpark. It has a session of its own, so that Ctrl-C reaches this process alone. It ends when this
+process does, whatever ends it: its input is a pipe from here.
+
+`of_a_command` is for commands: what the JVM and its Python processes print is kept and shown when Spark fails. At a
+normal end nobody wants to see how they were interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from . import class_archive
+from .failures import JobFailed, SparkGone
+from .lake import MissingExtra
+
+KEPT_LINES = 400
+ENDS_S = 60.0
+POLL_S = 0.02
+LOG4J = Path(__file__).parents[1] / "spark" / "log4j2.properties"
+# A Spark of the user's own setting is started by Spark's own script, which knows them all.
+SETTINGS = (
+    "SPARK_HOME",
+    "SPARK_CONF_DIR",
+    "SPARK_SUBMIT_OPTS",
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_DIST_CLASSPATH",
+)
+
+_command: _Command | None = None
+_running: Jvm | None = None
+
+
+class _Command:
+    """That the JVM is of a command, and what it printed."""
+
+    def __init__(self) -> None:
+        self.lines: deque[str] = deque(maxlen=KEPT_LINES)
+
+
+@contextmanager
+def of_a_command() -> Iterator[None]:
+    """A JVM that is started inside is quiet, ends with the block, and leaves an archive of its classes."""
+    global _command
+    _command = kept = _Command()
+    try:
+        yield
+    except (JobFailed, SparkGone) as error:
+        if not getattr(error, "ours", False):
+            sys.stderr.write("".join(kept.lines))
+        raise
+    finally:
+        _command = None
+        if _running is not None:
+            _running.end()
+
+
+def needed(job: str) -> None:
+    """MissingExtra unless PySpark is installed."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise MissingExtra(f'{job} needs Spark: pip install "slipring[spark]"')
+
+
+def launch(job: str, master: str) -> Jvm | None:
+    """Start the JVM of this process, unless it has one; the caller connects to it later."""
+    global _running
+    if "pyspark" in sys.modules and _gateway_of_this_process() is not None:
+        return None
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return None  # somebody else's, as spark-submit has it
+    _running = Jvm(job, master)
+    return _running
+
+
+def _gateway_of_this_process() -> Any:
+    from pyspark import SparkContext
+
+    return SparkContext._gateway
+
+
+class Jvm:
+    """A JVM that is starting, or runs."""
+
+    def __init__(self, job: str, master: str) -> None:
+        needed(job)
+        self._archive = class_archive.Archive(job.split()[-1])
+        self._place = tempfile.mkdtemp(prefix="slipring-spark-")
+        self._info = os.path.join(self._place, "connection")
+        quiet = _command is not None
+        environment = dict(os.environ)
+        environment |= {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": self._info}
+        # Spark's workers have to run with the Python that has slipring.
+        environment.setdefault("PYSPARK_PYTHON", sys.executable)
+        try:
+            self._process = subprocess.Popen(
+                self._arguments(master, environment, make_archive=quiet),
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE if quiet else None,
+                stderr=subprocess.STDOUT if quiet else None,
+                start_new_session=True,
+            )
+        except BaseException:
+            self._clean()
+            raise
+        if _command is not None:
+            assert self._process.stdout is not None
+            lines = self._process.stdout, _command.lines
+            threading.Thread(target=_keep, args=lines, name="slipring-spark-output", daemon=True).start()
+
+    def _arguments(self, master: str, environment: dict[str, str], *, make_archive: bool) -> list[str]:
+        home = _home()
+        log = f"-Dlog4j2.configurationFile={LOG4J.as_uri()}"
+        settings = ["--conf", f"spark.master={master}"]
+        if _has_settings(home):
+            submit = shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+            return [str(home / "bin" / "spark-submit"), *settings, *submit]
+        environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if master.startswith("local") else None
+        environment |= {"SPARK_HOME": str(home), "PYTHONHASHSEED": "0"}
+        java, *options = self._archive.command(home)
+        archive = self._archive.options(make=make_archive)
+        return [java, log, *archive, *options, *settings, "pyspark-shell"]
+
+    def connect(self) -> None:
+        """Make it the JVM of this process's Spark sessions."""
+        from pyspark import SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        port, secret = self._connection()
+        with _in_environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
+            gateway = launch_gateway()  # type: ignore[no-untyped-call]
+        gateway.proc = self._process
+        with SparkContext._lock:
+            SparkContext._gateway, SparkContext._jvm = gateway, gateway.jvm
+
+    def _connection(self) -> tuple[int, str]:
+        """What the JVM writes down when it is ready."""
+        try:
+            while not os.path.isfile(self._info):
+                if self._process.poll() is not None:
+                    raise JobFailed(
+                        f"Spark's JVM ended while it started (exit code {self._process.returncode})"
+                    )
+                time.sleep(POLL_S)
+            with open(self._info, "rb") as file:
+                port, length = struct.unpack(">ii", file.read(8))
+                return port, file.read(length).decode()
+        finally:
+            self._clean()
+
+    def end(self) -> None:
+        """End it and wait until it has; keep the archive if it made one."""
+        global _running
+        _running = None
+        with suppress(ImportError):
+            from pyspark import SparkContext
+
+            gateway = SparkContext._gateway
+            if gateway is not None and gateway.proc is self._process:
+                SparkContext._gateway = SparkContext._jvm = None
+                gateway.shutdown()
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(ENDS_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._clean()
+        self._archive.finish(self._process.returncode == 0)
+
+    def _clean(self) -> None:
+        shutil.rmtree(self._place, ignore_errors=True)
+
+
+def _home() -> Path:
+    """Where Spark is."""
+    given = os.environ.get("SPARK_HOME")
+    if given:
+        return Path(given)
+    found = importlib.util.find_spec("pyspark")
+    assert found is not None and found.submodule_search_locations
+    return Path(found.submodule_search_locations[0])
+
+
+def _has_settings(home: Path) -> bool:
+    files = ("spark-defaults.conf", "spark-env.sh", "log4j2.properties", "java-opts")
+    return any(os.environ.get(name) for name in SETTINGS) or any(
+        (home / "conf" / name).exists() for name in files
+    )
+
+
+def _keep(output: IO[bytes], lines: deque[str]) -> None:
+    with output:
+        for line in output:
+            lines.append(line.decode(errors="replace"))
+
+
+@contextmanager
+def _in_environment(variables: dict[str, str]) -> Iterator[None]:
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            os.environ.pop(name, None)

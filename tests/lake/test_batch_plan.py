@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing is committed that does not cover what Spark planned, whatever the tasks returned."""
+
+import pytest
+
+from lake import filling
+from lake.test_task_files import Frame, batch
+from slipring.pipelines import beginnings
+from slipring.pipelines.batches import BatchWriter
+from slipring.pipelines.beginnings import Subscription
+from slipring.pipelines.failures import IncompleteBatch
+from slipring.pipelines.lake import task_files
+from slipring.pipelines.lake.contents import contents
+from slipring.pipelines.lake.stage import new_place
+from slipring.pipelines.lake.verify import verify
+
+
+@pytest.fixture
+def recording(lake, bus):
+    """A topic with twenty messages, of which ten are recorded, and the writer of the next batch."""
+    return Recording(lake, bus)
+
+
+class Recording:
+    def __init__(self, lake, bus):
+        self.lake, self.bus = lake, bus
+        bus.publisher("a").send_many([b"x"] * 20)
+        generation = bus.stats("a")["generation"]
+        self.generation = generation - (1 << 64) if generation >> 63 else generation
+        self.session = lake.begin(beginnings.about(Subscription.of("a"), bus))
+        self.write(0, [(0, 10)])
+
+    def write(self, number, ranges, planned=None):
+        files = [
+            file
+            for first, end in ranges
+            for file in task_files.write(
+                new_place(self.lake.path, "record"),
+                "a",
+                [batch(filling.messages("a", first, end, self.generation))],
+                sync=False,
+            )
+        ]
+        end = planned or max(end for _, end in ranges)
+        filling.plan(self.lake, self.session, number, self.generation, a=(0, end))
+        BatchWriter(self.lake.path, self.session)(Frame(files), number)
+        self.lake.refresh()
+
+    def recorded(self):
+        verdict = verify(self.lake.path)
+        assert verdict.complete, verdict.problems
+        (found,) = contents(self.lake)
+        return found.messages, found.lost
+
+
+SILENT = {
+    "nothing at all": [],
+    "without the first": [(15, 20)],
+    "without the last": [(10, 15)],
+    "without the middle": [(10, 12), (17, 20)],
+}
+
+
+@pytest.mark.parametrize("ranges", SILENT.values(), ids=SILENT)
+def test_a_batch_whose_tasks_left_out_messages_of_a_topic_that_is_there_is_refused(recording, ranges):
+    with pytest.raises(IncompleteBatch, match=r"of topic 'a' .* were planned and no task brought them"):
+        recording.write(1, ranges, planned=20)
+    assert recording.recorded() == (10, 0), "nothing of it counts"
+    recording.write(1, [(10, 20)])
+    assert recording.recorded() == (20, 0)
+
+
+@pytest.mark.parametrize("ranges", SILENT.values(), ids=SILENT)
+@pytest.mark.parametrize("replaced", [False, True])
+def test_what_was_lost_with_its_topic_is_recorded_as_a_hole(recording, ranges, replaced):
+    recording.bus.remove("a")
+    if replaced:
+        recording.bus.create("a")
+    recording.write(1, ranges, planned=20)
+    brought = sum(end - first for first, end in ranges)
+    assert recording.recorded() == (10 + brought, 10 - brought)
+    assert not list((recording.lake.path / "_staging").iterdir())
+
+
+@pytest.mark.parametrize(
+    "ranges", [[(9, 20)], [(10, 21)], [(10, 15), (14, 20)], [(10, 20), (10, 20)], [(30, 40)]]
+)
+def test_a_batch_that_brings_anything_else_or_anything_twice_is_refused(recording, ranges):
+    with pytest.raises(IncompleteBatch, match="not as planned"):
+        recording.write(1, ranges, planned=20)
+    assert recording.recorded() == (10, 0)
+
+
+@pytest.mark.parametrize("text", ["", "v1\n{}", "v1\n{}\n{}", "v1\n{}\n-"])
+def test_a_batch_without_a_plan_is_refused(recording, text):
+    (recording.lake.path / "_checkpoint" / recording.session / "offsets" / "1").write_text(text)
+    with pytest.raises(IncompleteBatch, match="does not tell what it was to bring"):
+        BatchWriter(recording.lake.path, recording.session)(Frame([]), 1)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The archive of Spark's classes: made once, whole, by one process at a time, and the user's own."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lake import filling
+from slipring.pipelines import class_archive, jvm
+from slipring.pipelines.lake import Lake
+
+WATCHDOG_S = 300
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in class_archive.JAVA:
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def archive(cache):
+    def make():
+        found = class_archive.Archive("report")
+        found.command(jvm._home())
+        return found
+
+    return make
+
+
+def made(options):
+    """Where a JVM with these options leaves its classes."""
+    (path,) = [Path(one.split("=", 1)[1]) for one in options if one.startswith("-XX:ArchiveClassesAtExit=")]
+    return path
+
+
+def test_one_process_at_a_time_makes_it_and_the_next_use_it(archive):
+    first, second = archive(), archive()
+    path = made(first.options(make=True))
+    assert second.options(make=True) == [], "another one makes it: then without"
+    assert archive().options(make=False) == []
+    path.write_bytes(b"whole")
+    first.finish(True)
+    used = archive().options(make=True)
+    assert f"-XX:SharedArchiveFile={path.with_name('report.jsa')}" in used
+    assert not path.exists() and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("written", [None, b"half"])
+def test_one_whose_jvm_was_killed_is_no_archive_and_is_made_again(archive, written):
+    first = archive()
+    path = made(first.options(make=True))
+    if written:
+        path.write_bytes(written)
+    first.finish(False)
+    assert [one.name for one in path.parent.iterdir() if one.name.endswith(("jsa", "unfinished"))] == []
+    again = archive()
+    assert made(again.options(make=True)) == path
+    again.finish(True)
+
+
+def test_a_directory_of_somebody_elses_is_not_used(archive, cache, monkeypatch):
+    archive()
+    (place,) = (cache / "slipring").iterdir()
+    place.chmod(0o777)
+    archive()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert archive().options(make=True) == []
+
+
+def test_the_command_of_the_jvm_is_sparks_own_without_incubating_modules(archive, cache, monkeypatch):
+    first = class_archive.Archive("report").command(jvm._home())
+    assert first[-1] == class_archive.SUBMIT and not any("incubator" in word for word in first)
+    assert any(word.startswith("--add-opens=") for word in first)
+    monkeypatch.setattr(class_archive, "_ask_launcher", lambda *_: pytest.fail("asked again"))
+    assert class_archive.Archive("report").command(jvm._home()) == first
+
+
+@pytest.mark.timeout(2 * WATCHDOG_S)
+def test_the_first_command_makes_it_and_the_second_says_the_same_with_it(cache, tmp_path):
+    lake = Lake.create(tmp_path / "lake")
+    filling.record(lake, lake.begin({}), 0, ("imu", filling.messages("imu", 0, 50)))
+    command = [sys.executable, "-P", "-m", "slipring.cli", "report", str(lake.path), "--master", "local[2]"]
+
+    def run():
+        done = subprocess.run(command, capture_output=True, text=True, timeout=WATCHDOG_S)
+        assert done.returncode == 0, done.stderr
+        assert all(line.startswith("slipring: report: ") for line in done.stderr.splitlines()), done.stderr
+        return done.stdout
+
+    first = run()
+    (place,) = (cache / "slipring").iterdir()
+    assert (place / "report.jsa").stat().st_size > 1 << 20
+    assert run() == first and sorted(one.name for one in place.iterdir()) == [
+        "command.json",
+        "report.jsa",
+        "report.lock",
+    ]
