@@ -170,10 +170,22 @@ def test_wrong_arguments_name_themselves_and_publish_nothing(spark, bus):
         with pytest.raises(kind) as caught:
             replay_rows(df, bus, **options)
         assert caught.value.argument == argument, options
-    bus.create("a", capacity=4096)
-    with pytest.raises(slipring.TopicExists, match=r"exists with capacity 4096.*another name"):
-        replay_rows(df, bus, settings={"a": {"capacity": 8192}}, speed="max")
+    bus.create("a", delivery="reliable")
+    with pytest.raises(slipring.TopicExists, match=r"exists with delivery reliable.*another name"):
+        replay_rows(df, bus, settings={"a": {"delivery": "lossy"}}, speed="max")
     assert bus.topics() == ["a"] and bus.stats("a")["published"] == 0
+
+
+def test_an_existing_topic_of_another_capacity_takes_what_fits_and_nothing_else(spark, bus):
+    df = frame(spark, [message("a", 0, 0, value=b"x" * 4080, sender="s", type="t"), message("a", 1, 1)])
+    bus.create("a", capacity=4096, slots=16)
+    recorded = {"a": {"capacity": 8192, "slots": 64, "delivery": "lossy"}}
+    assert replay_rows(df, bus, settings=recorded, speed="max").messages == 2
+    assert bus.stats("a")["capacity"] == 4096 and bus.stats("a")["published"] == 2
+    larger = frame(spark, [message("a", 0, 0), message("a", 1, 1, value=b"x" * 4089, sender="s")])
+    with pytest.raises(slipring.TooLarge, match=r"capacity 4096, and the largest message of 'a' needs 4104"):
+        replay_rows(larger, bus, settings=recorded, speed="max")
+    assert bus.stats("a")["published"] == 2, "nothing of it was published"
 
 
 def test_renamed_by_name_and_by_glob(spark, bus):

@@ -72,15 +72,16 @@ def command(
 
     A place is a time (2026-11-16T04:00:00Z; local without a zone), a length after the first message (+90s,
     +2m) or a sequence of one topic (imu@1000). Topics that are missing are made as they were recorded; one
-    that exists must have the same settings. Readers of reliable topics delay the replay, as they would delay
-    any publisher.
+    that exists must have the same delivery and writers, and room for the largest message.
+    Readers of reliable topics delay the replay, as they would delay any publisher.
     """
+    from slipring.pipelines import jvm
     from slipring.pipelines.replay import Replayed, replay
     from slipring.pipelines.replay_range import read_rule
 
     outcome = Replayed()
     try:
-        with target.open() as bus, Line("replaying", "messages") as line:
+        with target.open() as bus, jvm.of_a_command(), Line("replaying", "messages") as line:
             replay(
                 lake,
                 bus=bus,
@@ -98,7 +99,7 @@ def command(
             )
     except slipring.BadArgument as error:
         raise click.UsageError(_by_flag(error)) from error
-    except slipring.TopicExists as error:  # its usual advice is for `pub`
+    except (slipring.TopicExists, slipring.TooLarge) as error:  # their usual advice is for `pub`
         raise click.ClickException(str(error)) from error
     except Stopped:
         _put(outcome, form)
@@ -108,7 +109,7 @@ def command(
 
 def _by_flag(error: slipring.BadArgument) -> str:
     """The message with the option's name on the command line."""
-    name = error.argument
+    name = error.argument if error.argument != "lake" else ""  # which is no option
     return re.sub(rf"^{re.escape(name)}\b", _FLAGS.get(name, f"--{name}"), str(error)) if name else str(error)
 
 

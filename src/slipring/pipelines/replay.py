@@ -64,7 +64,8 @@ def replay(
     found = Lake.open(lake)
     with ExitStack() as stack:
         target = bus if isinstance(bus, Bus) else stack.enter_context(Bus(bus, root=root))
-        chosen = spark or stack.enter_context(own_session("slipring replay", master))
+        shown = options.get("progress")
+        chosen = spark or stack.enter_context(own_session("slipring replay", master, shown))
         return replay_rows(found.read(chosen), target, settings=recorded_settings(found), **options)
 
 
@@ -92,7 +93,7 @@ def replay_rows(
         if not extent.messages:
             outcome.notes.append("there is no message between start and end of the chosen topics")
             return outcome
-        targets.open({topic: names[topic] for topic in extent.topics})
+        targets.open({topic: names[topic] for topic in extent.topics}, extent.largest)
         run = Run(extent, Pace(factor), stamped, wait_s, targets, options.get("progress"), outcome)
         run.publish(stack.enter_context(Feed(order.packed(order.ordered(cut, extent)))))
     return outcome

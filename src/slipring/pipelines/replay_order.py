@@ -26,6 +26,9 @@ PARTITION_BYTES = 16 << 20
 PARTITION_ROWS = 100_000
 _AT_ONCE = 256  # rows that become Python's: more would hold up the next message for longer
 _PER_MESSAGE = 100  # bytes a message has beside its body, roughly
+IN_A_RING = (
+    "greatest(8, (bytes + 7) div 8 * 8 + (texts + 7) div 8 * 8)"  # docs/spec/memory-layout.md, "reserved"
+)
 COLUMNS = ("topic", "due_ns", "timestamp_ns", "sender", "type", "value")
 
 
@@ -38,6 +41,7 @@ class Extent(NamedTuple):
     last_ns: int
     late: int
     topics: Mapping[str, int]  # messages of each
+    largest: Mapping[str, int]  # of each topic, the bytes of its largest message in a ring
 
 
 def survey(rows: DataFrame) -> dict[str, Recorded]:
@@ -105,13 +109,16 @@ def measure(rows: DataFrame) -> Extent:
     """How much ``cut`` left, and how many messages are late."""
     from pyspark.sql import functions as F
 
-    narrow = rows.select("topic", "rank", "offset", "timestamp_ns", F.octet_length("value").alias("bytes"))
+    texts = F.octet_length(F.concat(F.coalesce("sender", F.lit("")), F.coalesce("type", F.lit(""))))
+    body = F.octet_length("value").alias("bytes")
+    narrow = rows.select("topic", "rank", "offset", "timestamp_ns", body, texts.alias("texts"))
     found = (
         narrow.withColumn("due_ns", _due())
         .groupBy("topic")
         .agg(
             F.count("*").alias("messages"),
             F.sum("bytes").alias("bytes"),
+            F.max(F.expr(IN_A_RING)).alias("largest"),
             F.min("due_ns").alias("first_ns"),
             F.max("due_ns").alias("last_ns"),
             F.count_if(F.col("due_ns") > F.col("timestamp_ns")).alias("late"),
@@ -125,6 +132,7 @@ def measure(rows: DataFrame) -> Extent:
         max((row.last_ns for row in found), default=0),
         sum(row.late for row in found),
         {row.topic: row.messages for row in sorted(found, key=lambda row: row.topic)},
+        {row.topic: row.largest for row in found},
     )
 
 

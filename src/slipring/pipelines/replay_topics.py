@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The topics a replay publishes to: made as they were recorded, or as they are if that agrees."""
+"""The topics a replay publishes to: made as they were recorded, or used as they are if that agrees.
+
+Delivery and writers have to agree: publishers and readers notice another one. Capacity and slots may differ as long as
+the largest message fits: they decide how much a ring keeps, not what it carries.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,14 @@ from typing import Any, Self
 
 from slipring._bus.bus import Bus
 from slipring._bus.publisher import Publisher
-from slipring.errors import BadArgument, Busy, TopicExists
+from slipring.errors import BadArgument, Busy, TooLarge, TopicExists
 
 from .lake import Lake
 from .lake.model import Json
 from .lake.topics import load
 
-_OF_THE_RING = ("capacity", "slots", "delivery", "writers")  # what a reader or writer can notice
-_OF_A_NEW_ONE = (*_OF_THE_RING, "mode", "max_readers", "max_writers", "max_cursors")
+_TO_AGREE = ("delivery", "writers")
+_OF_A_NEW_ONE = (*_TO_AGREE, "capacity", "slots", "mode", "max_readers", "max_writers", "max_cursors")
 
 
 def recorded_settings(lake: Lake) -> dict[str, Json]:
@@ -56,17 +60,19 @@ class Targets:
             self._notes.append(f"{why}: left out")
         return found
 
-    def open(self, names: Mapping[str, str]) -> None:
-        """Make what is missing, all of it before the first message, so that readers can come in time."""
+    def open(self, names: Mapping[str, str], largest: Mapping[str, int]) -> None:
+        """Make what is missing, all of it before the first message, so that readers can come in time.
+
+        largest: of each topic, the bytes of its largest message in a ring."""
         for topic, name in names.items():
             recorded = self._settings.get(topic, {})
-            self._make(topic, name, recorded)
+            self._make(topic, name, recorded, largest[topic])
             try:
                 self.publishers[topic] = self._bus.publisher(name)
             except Busy as error:
                 raise Busy(f"{error}: stop it, give topic {topic!r} another name, or exclude it") from error
 
-    def _make(self, topic: str, name: str, recorded: Mapping[str, Any]) -> None:
+    def _make(self, topic: str, name: str, recorded: Mapping[str, Any], largest: int) -> None:
         def of(settings: Iterable[str]) -> dict[str, Any]:
             return {setting: recorded[setting] for setting in settings if setting in recorded}
 
@@ -74,9 +80,9 @@ class Targets:
             self._bus.create(name, **of(_OF_A_NEW_ONE), exist_ok=False)
             return
         except TopicExists:
-            pass  # it is used as it is, if it is as it was
+            pass  # it is used as it is, if it agrees
         try:
-            self._bus.create(name, **of(_OF_THE_RING))
+            self._bus.create(name, **of(_TO_AGREE))
         except TopicExists as error:
             raise TopicExists(
                 f"topic {name!r} exists with {error.argument} {error.found}, and {topic!r} was recorded with "
@@ -85,7 +91,14 @@ class Targets:
                 found=error.found,
                 asked=error.asked,
             ) from None
-        there = self._bus.stats(name)["published"]
+        stats = self._bus.stats(name)
+        if largest > stats["capacity"]:
+            raise TooLarge(
+                f"topic {name!r} exists with capacity {stats['capacity']}, and the largest message of {topic!r} "
+                f"needs {largest}: remove the topic, or replay onto another name",
+                argument="capacity",
+            )
+        there = stats["published"]
         if there:
             self._notes.append(f"{name!r} had {there:,} messages already: the replay follows them")
 
