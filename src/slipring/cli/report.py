@@ -11,6 +11,7 @@ import click
 from slipring.cli import tables
 from slipring.cli.endings import complain
 from slipring.cli.options import format_option, master_option
+from slipring.cli.progress import Line
 from slipring.cli.tables import Column
 from slipring.cli.units import counted, duration, frequency, moment, number, size, speed
 
@@ -34,9 +35,11 @@ def command(lake: str, html: str | None, master: str | None, form: str) -> None:
     Delays are those from publishing to recording. Percentiles are right to within 0.01 % of the ranks. With
     --html the same is a page that needs no network.
     """
+    from slipring.pipelines import jvm
     from slipring.pipelines.report import report
 
-    found = report(lake, html=html, master=master)
+    with jvm.of_a_command(), Line("report", "messages") as line:
+        found = report(lake, html=html, master=master, progress=line)
     if form == "json":
         tables.put_json(found.to_json())
     else:

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
 from slipring.pipelines.endings import own_session
 from slipring.pipelines.failures import failures
 from slipring.pipelines.lake import Lake
+from slipring.pipelines.lake.local_path import local
+from slipring.pipelines.progress import Show, stage
 
 from .findings import Findings, find
 from .tables import Report
@@ -39,12 +40,16 @@ def report(
     html: str | os.PathLike[str] | None = None,
     master: str | None = None,
     spark: SparkSession | None = None,
+    progress: Show | None = None,
 ) -> Findings:
     """All tables of the recording in the directory ``lake``; with ``html``, also as a page in that file."""
+    if html is not None:
+        local(html, "html")
     found = Lake.open(lake)
     with ExitStack() as stack:
-        chosen = spark or stack.enter_context(own_session("slipring report", master))
+        chosen = spark or stack.enter_context(own_session("slipring report", master, progress))
         stack.enter_context(failures("computing the report"))
+        stack.enter_context(stage("computing", progress))
         findings = find(Report(chosen, found.read(chosen)), found.path.name)
     if html is not None:
         write_page(findings, html)
@@ -55,7 +60,7 @@ def write_page(found: Findings, html: str | os.PathLike[str]) -> None:
     """Write the page; a file that is there is replaced, whole or not at all."""
     from .page import render
 
-    path = Path(html)
+    path = local(html, "html")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(render(found), encoding="utf-8")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .calls import CALLS_TOPIC, REPLY_TOPIC
@@ -23,6 +25,7 @@ MOST_ROWS = 1000
 MOST_LANES = 24  # topics that are drawn
 STEPS = 240  # of a drawing over time
 MINUTES = 10
+AT_ONCE = 3  # jobs
 _WIDTHS_S = (
     0.001,
     0.002,
@@ -76,14 +79,20 @@ def find(report: Report, name: str) -> Findings:
     found = Findings(name, time.time_ns())
     with report:
         found.topics = _rows(report.topics())
-        for table, rows in _tables(report, found.topics).items():
-            setattr(found, table, _cut(table, rows, found.cut))
-        found.totals = _totals(found)
-        found.rate_step_s = step_s(found.totals["seconds"])
+        found.rate_step_s = step_s(_totals(found)["seconds"])
         drawn = busiest_topics(found.topics)
         drawings = {"rates": report.rates(found.rate_step_s), "distributions": report.distributions()}
-        for table, rows in drawings.items():
-            setattr(found, table, _rows(rows.where(rows.topic.isin(drawn))))
+        jobs: dict[str, Callable[[], list[Row]]] = {
+            table: partial(_cut, table, rows, found.cut)
+            for table, rows in _tables(report, found.topics).items()
+        }
+        jobs |= {
+            table: partial(_rows, rows.where(rows.topic.isin(drawn))) for table, rows in drawings.items()
+        }
+        with ThreadPoolExecutor(AT_ONCE) as threads:  # Spark plans one while it computes another
+            for table, rows in zip(jobs, threads.map(lambda job: job(), jobs.values()), strict=True):
+                setattr(found, table, rows)
+        found.totals = _totals(found)
     return found
 
 
