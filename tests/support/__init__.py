@@ -22,5 +22,6 @@ support.order       which tests share a process, and which begin first.
 support.tiers       kills(everything, few): what `make prove` goes through, and what `make test` does.
 support.spark       a Spark session that starts fast, and the same for programs.
 support.patience    how long watchdogs wait.
+support.browser     Browser, Tab: pages in headless Chromium, on screens of two sizes, light and dark.
 support.leaks       Snapshot: descriptors, mappings, children, threads and files, compared around every test.
 """
