@@ -198,3 +198,9 @@ class Lake:
         from .reading import read
 
         return read(self, spark, topics, since_ns, until_ns)
+
+    def _repr_html_(self) -> str:
+        """The topics, for a notebook."""
+        from slipring.pipelines.notebook import of_lake
+
+        return of_lake(self)
