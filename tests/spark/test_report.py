@@ -64,6 +64,7 @@ def test_topics_have_their_amounts_rates_and_losses(found):
     topics = by(found.topics, "topic")
     imu = topics["imu",]
     assert (imu["messages"], imu["bytes"], imu["lost"], imu["gaps"]) == (200, 8000, 50, 1)
+    assert (imu["abandoned"], topics["odd",]["abandoned"], topics["only-holes",]["abandoned"]) == (0, 2, 2)
     assert imu["lost_share"] == pytest.approx(0.2)
     assert imu["rate_hz"] == pytest.approx(199 / 2.99)
     assert imu["bytes_per_s"] == pytest.approx(199 * 40 / 2.99)
@@ -124,6 +125,24 @@ def test_calls_are_matched_with_their_answers(found):
     assert (found.totals["calls"], found.totals["errors"]) == (5, 1)
 
 
+def test_steps_of_rates_begin_where_they_are_asked_to(spark):
+    rows = [message("imu", n, n * 10 * MS) for n in range(100)]
+    report = Report(spark, frame(spark, rows))
+    begin_ns = BEGAN_NS + 5 * MS
+    found = {row.time_ns - begin_ns: row.messages for row in report.rates(0.25, begin_ns).collect()}
+    assert found == {-250 * MS: 1, 0: 25, 250 * MS: 25, 500 * MS: 25, 750 * MS: 24}
+
+
+def test_the_largest_gaps_are_kept_when_there_are_too_many(spark, monkeypatch):
+    monkeypatch.setitem(find.__globals__, "MOST_ROWS", 3)
+    rows = [
+        row for n in range(6) for row in (message("imu", 2 * n, n * S), hole("imu", 2 * n + 1, 9, n, n * S))
+    ]
+    found = find(Report(spark, frame(spark, rows)), "lake")
+    assert [gap["lost"] for gap in found.gaps] == [3, 4, 5]
+    assert found.cut == {"gaps": 3} and found.totals["gaps"] == 6
+
+
 def test_minutes_and_rates_add_up_to_all_messages(found):
     assert sum(row["messages"] for row in found.busiest) == 218
     assert [row["messages"] for row in found.busiest] == sorted(
@@ -146,6 +165,13 @@ def test_everything_is_json_and_the_page_escapes_what_was_recorded(found, tmp_pa
     assert "\x1b" not in page and "\u202e" not in page and "<b>" not in page.split("<main>")[0]
     with pytest.raises(slipring.BadArgument, match="html="):
         write_page(found, tmp_path / "nowhere" / "page.html")
+
+
+def test_a_notebook_shows_the_topics(found):
+    shown = found._repr_html_()
+    assert "lake &lt;b&gt;: 218 messages in 3m30s, 51 messages lost" in shown
+    assert shown.count("<tr>") == 1 + len(found.topics)
+    assert "<td>imu</td><td>200</td><td>66.6/s</td>" in shown
 
 
 def test_an_empty_recording_and_a_single_message_have_a_report(spark, tmp_path):

@@ -1,30 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's page in a real browser: drawn in light, in the dark and on a phone, alive under the pointer."""
+"""The report's page in a real browser: on a desktop and on a phone, in light and in dark, under the pointer."""
 
+import itertools
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
-from matplotlib import image
 
-from slipring.pipelines.report.findings import Findings
-from slipring.pipelines.report.page import render
+from slipring.pipelines.report import Report, write_page
+from slipring.pipelines.report.findings import Findings, find
+from slipring.pipelines.report.page import lanes, render
+from spark.lake_rows import frame, hole, message
+from support.browser import COVERED, DESKTOP, OVERFLOWS, PHONE, SCREENS, Browser, colours
 
-S = 10**9
+S, MS = 10**9, 10**6
 BEGAN_NS = 1_794_800_000 * S
-TOPICS = ("imu", "lidar", "<i>odd</i>")
+TOPICS = ("<i>odd</i>", "arm.reply.100ad5ca115c7227", "front_left_camera.compressed.metadata", "imu", "lidar")
 FIRST_LIGHT, FIRST_DARK = (42, 120, 214), (74, 151, 240)
 LOST_LIGHT, LOST_DARK = (217, 47, 58), (255, 91, 98)
+GAPS = 99
 POINTER = """
-<script>
-const plot = document.querySelector(".traffic .plot").getBoundingClientRect();
-const at = { clientX: plot.left + plot.width * 0.5, clientY: plot.top + 5, bubbles: true };
-document.querySelector(".traffic .plot").dispatchEvent(new PointerEvent("pointermove", at));
-document.body.dataset.wide = String(document.documentElement.scrollWidth > innerWidth);
-</script>
+(() => {
+  const plot = document.querySelector(".traffic .plot"), place = plot.getBoundingClientRect();
+  const at = { clientX: place.left + place.width * 0.5, clientY: place.top + 5, bubbles: true };
+  plot.dispatchEvent(new PointerEvent("pointermove", at));
+  return [...document.querySelectorAll("[data-lane] .figure")].map((one) => one.innerHTML);
+})()
+"""
+FIGURES = '[...document.querySelectorAll("[data-lane] .figure")].map((one) => one.innerText.trim())'
+COLOURS = """
+[...document.querySelectorAll("[data-lane]")].map((lane) => getComputedStyle(lane.querySelector(".area")).fill)
+"""
+# Tables that have to be scrolled to be read.
+SCROLLED = """
+[...document.querySelectorAll("table")].filter((one) => one.checkVisibility())
+  .filter((one) => one.parentElement.scrollWidth > one.parentElement.clientWidth + 1)
+  .map((one) => one.closest("section").textContent.slice(0, 60))
+"""
+TICKS = """
+[...document.querySelectorAll(".axis")].filter((one) => one.checkVisibility())
+  .map((one) => [...one.children].filter((tick) => tick.checkVisibility())
+    .map((tick) => tick.getBoundingClientRect().toJSON()))
 """
 
 
@@ -32,72 +48,61 @@ def five(name, low):
     return {f"{name}_{part}": low * (at + 1) for at, part in enumerate(("p50", "p90", "p99", "p99_9", "max"))}
 
 
+def sent(**more):
+    """What is told of a topic, a sender and a type."""
+    amounts = {"messages": 10_300, "bytes": 400_000, "rate_hz": 103.0, "bytes_per_s": 4000.0}
+    times = {"first_ns": BEGAN_NS, "last_ns": BEGAN_NS + 100 * S, "silent_from_ns": BEGAN_NS}
+    return {
+        **amounts,
+        **times,
+        **five("size", 40.0),
+        **five("interval_s", 0.01),
+        **five("delay_s", 0.05),
+        **more,
+    }
+
+
 def findings() -> Findings:
-    """Three topics for 100 s, one of which lost 7 messages half-way."""
+    """Five topics for 100 s, one of which lost 7 messages half-way and has 99 gaps."""
     found = Findings("lake", BEGAN_NS + 200 * S)
     found.totals = {
-        **{"messages": 30_000, "bytes": 1_200_000, "gaps": 1, "lost": 7, "calls": 0, "errors": 0},
-        **{"topics": 3, "first_ns": BEGAN_NS, "last_ns": BEGAN_NS + 100 * S, "seconds": 100.0},
+        **{"messages": 51_500, "bytes": 2_000_000, "gaps": GAPS, "lost": 105, "calls": 758, "errors": 42},
+        **{"topics": 5, "first_ns": BEGAN_NS, "last_ns": BEGAN_NS + 100 * S, "seconds": 100.0},
     }
     for topic in TOPICS:
-        amounts = {
-            "topic": topic,
-            "messages": 10_000,
-            "bytes": 400_000,
-            "lost": 7 * (topic == "imu"),
-            "gaps": 0,
-        }
-        rates = {"rate_hz": 100.0, "bytes_per_s": 4000.0, "lost_share": 0.0}
-        some = {
-            "senders": 1,
-            "types": 1,
-            "generations": 1,
-            "first_ns": BEGAN_NS,
-            "last_ns": BEGAN_NS + 100 * S,
-        }
-        timing = {"silent_from_ns": BEGAN_NS, **five("interval_s", 0.01), **five("delay_s", 0.05)}
-        found.topics.append({**amounts, **rates, **some, **five("size", 40.0), **timing})
+        imu = topic == "imu"
+        counts = {"lost": 105 * imu, "gaps": GAPS * imu, "abandoned": 40 * imu, "lost_share": 0.01 * imu}
+        found.topics.append(sent(topic=topic, senders=1, types=1, generations=1, **counts))
+        found.senders.append(sent(topic=topic, sender="front-left-camera-driver"))
+        found.types.append(sent(topic=topic, type="sensor_msgs.CompressedImage.v1"))
         for second in range(100):
-            lost = 7 if topic == "imu" and second == 50 else 0
+            lost = 7 if imu and second == 50 else 0
             step = {"topic": topic, "time_ns": BEGAN_NS + second * S, "messages": 100 + second % 7}
             found.rates.append({**step, "bytes": 4000, "lost": lost})
-        for measure, first in (("size", 12), ("interval", 56), ("delay", 60)):
+        for measure, first in (("size", 12), ("interval", 56), ("delay", 80)):
             steps = ({"step": first + at, "messages": 100 * (at + 1)} for at in range(8))
             found.distributions += [{"measure": measure, "topic": topic, **step} for step in steps]
+    for at in range(GAPS):
+        at_ns = BEGAN_NS + at * S
+        lost = 7 if at == 50 else 1
+        times = {"at_ns": at_ns, "after_ns": at_ns, "before_ns": at_ns + S // 10}
+        counts = {"offset": at * 100, "span": 8, "lost": lost, "abandoned": 8 - lost}
+        found.gaps.append({"topic": "imu", "generation": 7, **counts, **times})
+    for at in range(3):
+        minute = {"minute_ns": BEGAN_NS + at * 60 * S, "messages": 9000 - at, "bytes": 90_000}
+        found.busiest.append({**minute, "topic": TOPICS[2], "topic_messages": 3000})
+    for method in ("plan", "where"):
+        outcomes = {"calls": 379, "answered": 337, "errors": 42, "cancelled": 0, "open": 0}
+        found.calls.append({"service": "arm", "method": method, **outcomes, **five("seconds", 0.013)})
+    error = {"service": "arm", "method": "plan", "reason": "raised", "error": "ValueError", "calls": 42}
+    found.call_errors.append({**error, "last_ns": BEGAN_NS})
     return found
 
 
 @pytest.fixture(scope="module")
-def chromium() -> str:
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.fail("there is no chromium to look at the report with: apt-get install chromium")
-    return found
-
-
-def browse(chromium: str, page: Path, profile: Path, *settings: str) -> str:
-    """What chromium prints about a page."""
-    done = subprocess.run(
-        [
-            *(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-            *("--no-first-run", f"--user-data-dir={profile}", "--hide-scrollbars", *settings, page.as_uri()),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=110,
-    )
-    return done.stdout
-
-
-def colours(chromium: str, page: Path, profile: Path, width: int, *settings: str) -> tuple[float, set]:
-    """How bright a page is, and its colours."""
-    shot = profile / "shot.png"
-    browse(chromium, page, profile, f"--window-size={width},1600", f"--screenshot={shot}", *settings)
-    pixels = image.imread(shot)[:, :, :3]
-    whole = (pixels * 255).round().astype(np.uint8).reshape(-1, 3)
-    found, counts = np.unique(whole, axis=0, return_counts=True)
-    return float(pixels.mean()), {tuple(map(int, colour)) for colour in found[counts > 20]}
+def browser(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -107,25 +112,102 @@ def page(tmp_path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("width", [1240, 500])
-def test_the_page_is_drawn_in_light_and_in_the_dark(chromium, page, tmp_path, width):
-    bright, found = colours(chromium, page, tmp_path, width, "--blink-settings=preferredColorScheme=1")
-    assert bright > 0.8 and {FIRST_LIGHT, LOST_LIGHT} <= found
-    dark = ("--blink-settings=preferredColorScheme=0", "--force-dark-mode")
-    bright, found = colours(chromium, page, tmp_path, width, *dark)
-    assert bright < 0.25 and {FIRST_DARK, LOST_DARK} <= found
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_page_is_drawn_in_light_and_in_dark(browser, page, screen):
+    with browser.open(page, screen) as tab:
+        pixels = tab.pixels(whole=True)
+        assert pixels.mean() > 0.8 and {FIRST_LIGHT, LOST_LIGHT} <= colours(pixels)
+    with browser.open(page, screen, dark=True) as tab:
+        pixels = tab.pixels(whole=True)
+        assert pixels.mean() < 0.25 and {FIRST_DARK, LOST_DARK} <= colours(pixels)
 
 
-@pytest.mark.parametrize("width", [1240, 500])
-def test_the_pointer_shows_what_every_lane_carried_at_that_moment(chromium, page, tmp_path, width):
-    text = page.read_text()
-    assert text.count("Content-Security-Policy") == 1
-    moving = tmp_path / "moving.html"  # the policy lets no other script run: this copy has none
-    moving.write_text(re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", f"{POINTER}</body>"))
-    seen = browse(chromium, moving, tmp_path, f"--window-size={width},1600", "--dump-dom")
-    lanes = re.findall(r'<div class="figure">(.*?)</div>', seen.split("Distributions")[0])
-    assert lanes[:3] == ['101/s<small class="bad">7 lost</small>', "101/s", "101/s"]
-    assert 'data-wide="false"' in seen, "the page is wider than the screen"
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_each_topic_has_its_own_colour(browser, page, dark):
+    with browser.open(page, dark=dark) as tab:
+        found = tab.evaluate(COLOURS)
+    assert len(set(found)) == len(TOPICS)
+    assert not {"none", "rgba(0, 0, 0, 0)", "rgb(0, 0, 0)"} & set(found)
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nothing_is_outside_the_screen_and_first_columns_stay_in_sight(browser, page, screen):
+    with browser.open(page, screen) as tab:
+        for opened in (False, True):
+            tab.evaluate(
+                f"document.querySelectorAll('details').forEach((one) => one.open = {str(opened).lower()})"
+            )
+            assert tab.evaluate(OVERFLOWS) == []
+            assert tab.evaluate(COVERED) == []
+            if screen == DESKTOP:
+                assert tab.evaluate(SCROLLED) == []
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_axis_has_at_least_two_ticks_which_do_not_touch(browser, page, screen):
+    with browser.open(page, screen) as tab:
+        axes = tab.evaluate(TICKS)
+    assert len(axes) == (4 if screen == DESKTOP else 1)
+    for ticks in axes:
+        assert len(ticks) >= 2
+        places = sorted((tick["x"], tick["x"] + tick["width"]) for tick in ticks)
+        assert all(end < begin for (_, end), (begin, _) in itertools.pairwise(places)), places
+
+
+@pytest.mark.parametrize("seconds", [1e-3, 0.3, 2, 7.9, 61, 150, 1000, 6000, 90_000, 150_000, 1e6, 3e7])
+def test_the_axis_of_time_has_at_least_two_ticks_whatever_its_length(seconds):
+    for began in range(0, 10**9, 77_777_777):
+        begin_ns = BEGAN_NS + round(began * seconds)
+        axis = lanes.Axis(begin_ns, round(seconds * 1e9 / 200), 200.0)
+        assert 2 <= lanes._ticks(axis).count("<i") <= 8
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_pointer_shows_the_rate_of_every_topic_at_that_moment(browser, page, screen):
+    with browser.open(page, screen) as tab:
+        before = tab.evaluate(FIGURES)
+        during = tab.evaluate(POINTER)
+    assert before[:2] == ["103/s\npeak 106/s"] * 2
+    assert during[2:] == ["101/s", '101/s<small class="bad">7 lost</small>', "101/s"]
+
+
+def test_gaps_are_one_block_for_each_topic_with_the_largest_in_sight(browser, page):
+    gaps = '[...document.querySelectorAll(".gaps tbody tr")].filter((row) => row.checkVisibility())'
+    with browser.open(page) as tab:
+        assert tab.evaluate('document.querySelector(".gaps h3").textContent') == (
+            "imu99 gaps · 105 lost · 40 abandoned"
+        )
+        shown = tab.evaluate(f"{gaps}.map((row) => row.children[2].textContent)")
+        assert len(shown) == 3 and "7" in shown
+        assert tab.evaluate('document.querySelector(".gaps summary").textContent') == "96 smaller gaps"
+        tab.evaluate('document.querySelector(".gaps details").open = true')
+        assert tab.evaluate(f"{gaps}.length") == GAPS
+
+
+def regular(topic, hz, seconds, first=0):
+    return [message(topic, n, first + n * S // hz) for n in range(seconds * hz + 1)]
+
+
+def test_a_topic_of_a_short_recording_has_its_true_rate_and_is_no_comb(spark, browser, tmp_path):
+    rows = regular("1hz", 1, 10) + regular("10hz", 10, 10) + regular("100hz", 100, 10)
+    rows += [*regular("burst", 100, 1, first=5 * S), message("once", 0, 3 * S)]
+    rows += [hole("10hz", 101, 5, 3, at_ns=10 * S)]
+    found = find(Report(spark, frame(spark, rows)), "short")
+    write_page(found, tmp_path / "page.html")
+    with browser.open(tmp_path / "page.html") as tab:
+        figures = dict(zip(sorted({row[0] for row in rows}), tab.evaluate(FIGURES), strict=True))
+        data = tab.evaluate('JSON.parse(document.getElementById("data").textContent)')
+    assert {topic: figure.split("\n")[0] for topic, figure in figures.items()} == {
+        **{"1hz": "1/s", "10hz": "10/s", "100hz": "100/s", "burst": "100/s", "once": "1 message"}
+    }
+    assert {row["topic"]: round(row["rate_hz"] or 0) for row in found.topics} == {
+        **{"1hz": 1, "10hz": 10, "100hz": 100, "burst": 100, "once": 0}
+    }
+    drawn = dict(zip(sorted(figures), data["lanes"], strict=True))
+    for topic, hz in (("1hz", 1), ("10hz", 10), ("100hz", 100)):
+        assert drawn[topic]["messages"] == pytest.approx([hz] * len(drawn[topic]["messages"]), rel=0.3), topic
+    assert max(drawn["burst"]["messages"]) > 80 and min(drawn["burst"]["messages"]) == 0
+    assert sum(drawn["10hz"]["lost"]) == 3
 
 
 def test_the_page_needs_nothing_from_anywhere(page):
@@ -135,6 +217,7 @@ def test_the_page_needs_nothing_from_anywhere(page):
     assert "<i>odd</i>" not in text and "&lt;i&gt;odd&lt;/i&gt;" in text
 
 
-def test_a_second_script_does_not_run(chromium, page, tmp_path):
+def test_a_second_script_does_not_run(browser, page):
     page.write_text(page.read_text().replace("</body>", "<script>document.body.id='ran'</script></body>"))
-    assert 'id="ran"' not in browse(chromium, page, tmp_path, "--dump-dom")
+    with browser.open(page, PHONE) as tab:
+        assert tab.evaluate("document.body.id") == ""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything a report says, computed once and as plain data: for the terminal, for JSON and for the page.
 
-Lists that could be as long as the recording are cut to their first rows; how many there are is told.
+Lists that could be as long as the recording are cut: gaps to the largest ones, others to their first rows. ``cut`` has
+the number of rows that were left out.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _WIDTHS_S = (
 
 @dataclass
 class Findings:
-    """The tables of a report as lists of rows. ``totals`` adds them up; ``cut`` tells what was left off."""
+    """The tables of a report as lists of rows. ``totals`` adds them up; ``cut`` counts the rows left out."""
 
     name: str
     made_ns: int
@@ -73,15 +74,23 @@ class Findings:
     def to_json(self) -> Row:
         return asdict(self)
 
+    def _repr_html_(self) -> str:
+        """The topics, for a notebook."""
+        from slipring.pipelines.notebook import of_findings
+
+        return of_findings(self)
+
 
 def find(report: Report, name: str) -> Findings:
     """Compute all tables of a report."""
     found = Findings(name, time.time_ns())
     with report:
         found.topics = _rows(report.topics())
-        found.rate_step_s = step_s(_totals(found)["seconds"])
+        known = _totals(found)  # all but the calls, which are in no table yet
+        found.rate_step_s = step_s(known["seconds"])
         drawn = busiest_topics(found.topics)
-        drawings = {"rates": report.rates(found.rate_step_s), "distributions": report.distributions()}
+        rates = report.rates(found.rate_step_s, known["first_ns"] or 0)
+        drawings = {"rates": rates, "distributions": report.distributions()}
         jobs: dict[str, Callable[[], list[Row]]] = {
             table: partial(_cut, table, rows, found.cut)
             for table, rows in _tables(report, found.topics).items()
@@ -92,6 +101,7 @@ def find(report: Report, name: str) -> Findings:
         with ThreadPoolExecutor(AT_ONCE) as threads:  # Spark plans one while it computes another
             for table, rows in zip(jobs, threads.map(lambda job: job(), jobs.values()), strict=True):
                 setattr(found, table, rows)
+        found.gaps.sort(key=lambda row: (row["at_ns"], row["topic"], row["offset"]))
         found.totals = _totals(found)
     return found
 
@@ -100,7 +110,7 @@ def _tables(report: Report, topics: list[Row]) -> dict[str, DataFrame]:
     """The tables that can have rows: each is a job of Spark's."""
     tables = {"senders": report.senders(), "types": report.types(), "busiest": report.busiest(MINUTES)}
     if any(row["gaps"] for row in topics):
-        tables["gaps"] = report.gaps()
+        tables["gaps"] = report.gaps().orderBy("lost", "span", "at_ns", ascending=[False, False, True])
     if any(re.match(f"{CALLS_TOPIC}|{REPLY_TOPIC}", row["topic"]) for row in topics):
         tables["calls"], tables["call_errors"] = report.calls(), report.call_errors()
         tables["malformed_calls"] = report.malformed_calls()

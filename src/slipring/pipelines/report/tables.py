@@ -57,11 +57,11 @@ class Report:
             raise BadArgument(f"count={count} must be at least 1", argument="count")
         return traffic.busiest(self._narrow, count)
 
-    def rates(self, seconds: float = 1.0) -> DataFrame:
-        """Messages, bytes and losses of each topic in steps of so many seconds."""
+    def rates(self, seconds: float = 1.0, begin_ns: int = 0) -> DataFrame:
+        """Messages, bytes and losses of each topic in steps of so many seconds, counted from ``begin_ns``."""
         if not 1e-9 <= seconds < 1e9:
             raise BadArgument(f"seconds={seconds} must be above 0", argument="seconds")
-        return traffic.rates(self._narrow, self._gaps, round(seconds * 1e9))
+        return traffic.rates(self._narrow, self._gaps, round(seconds * 1e9), begin_ns)
 
     def distributions(self) -> DataFrame:
         """Distributions of ``size`` (bytes), ``interval`` and ``delay`` (ns) over a logarithmic scale."""

@@ -43,7 +43,7 @@ def _with_rates(found: DataFrame) -> DataFrame:
 def topics(rows: DataFrame) -> DataFrame:
     """One row for each topic, also for one of which nothing but holes was recorded.
 
-    A hole has no size and no times, so that none of the aggregates but the last three sees it.
+    A hole has no size and no times, so that only the aggregates of holes and generations see it.
     """
     from pyspark.sql import functions as F
 
@@ -60,6 +60,7 @@ def topics(rows: DataFrame) -> DataFrame:
         F.size(F.collect_set("generation")).alias("generations"),
         F.count_if(~message).alias("gaps"),
         F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
+        F.coalesce(F.sum(F.when(~message, F.col("span") - F.col("lost"))), F.lit(0)).alias("abandoned"),
     )
     share = F.col("lost") / F.nullif(F.col("lost") + F.col("messages"), F.lit(0))
     return _with_rates(found).withColumn("lost_share", F.coalesce(share, F.lit(0.0))).orderBy("topic")
@@ -97,11 +98,14 @@ def busiest(rows: DataFrame, count: int) -> DataFrame:
     return found.orderBy(F.desc("messages"), F.desc("bytes"), "minute_ns").limit(count)
 
 
-def rates(rows: DataFrame, gaps: DataFrame, width_ns: int) -> DataFrame:
-    """Messages, bytes and losses of each topic in steps of ``width_ns``; a step without any has no row."""
+def rates(rows: DataFrame, gaps: DataFrame, width_ns: int, begin_ns: int = 0) -> DataFrame:
+    """Messages, bytes and losses of each topic in steps of ``width_ns``, one of which begins at ``begin_ns``.
+
+    A step without any has no row.
+    """
     from pyspark.sql import functions as F
 
-    step = f"pmod({{0}}, {width_ns})"
+    step = f"pmod({{0}} - {begin_ns}, {width_ns})"
     sent = messages(rows).groupBy(
         "topic", F.expr("timestamp_ns - " + step.format("timestamp_ns")).alias("time_ns")
     )

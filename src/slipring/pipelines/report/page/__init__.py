@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: one HTML file with its drawings, style and script in it; it may not fetch anything."""
+"""The page: one HTML file with its drawings, style and script inside. It loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _content(found: Findings) -> tuple[str, dict[str, object]]:
     top = tag("div", "Slipring report", tag("span", words(found.name)), class_="eyebrow")
     foot = tag(
         "footer",
-        f"Computed by Spark, {moment(found.made_ns)}. Percentiles are right to within 0.01 % of the ranks.",
+        f"Computed by Spark, {moment(found.made_ns)}. Percentiles are accurate to 0.01 % of the ranks.",
     )
     if not found.totals["messages"] and not found.totals["gaps"]:
         nothing = tag("p", "Record something first: <code>slipring record TOPIC --to LAKE</code>")
@@ -52,11 +52,7 @@ def _content(found: Findings) -> tuple[str, dict[str, object]]:
     parts = (
         *(top, tag("h1", _headline(found)), tag("p", _subtitle(found)), _tiles(found), traffic),
         *(ridges.draw(found), figures.topics(found), figures.calls(found)),
-        *(
-            tag("div", figures.gaps(found), figures.busiest(found), class_="panels"),
-            figures.senders(found),
-            foot,
-        ),
+        *(figures.gaps(found), figures.busiest(found), figures.senders(found), foot),
     )
     return "".join(parts), data
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from slipring.units import counted, duration, frequency, moment, number, size, speed
 
-from ..findings import Findings, Row
+from ..findings import Findings, Row, by_topic
 from .markup import more, section, tag, words
 
 NONE = "-"
+LARGEST = 3  # gaps of a topic that are shown at once
 
 
 class Column(NamedTuple):
@@ -41,7 +42,7 @@ def bar(title: str, name: str, most: float) -> Column:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
-    """Scrolls sideways by itself where it is wider than the page."""
+    """Scrolls sideways in a box of its own where the page is too narrow; the first column stays in sight."""
     look = [("r" if column.right else None) for column in columns]
     head = tag("tr", *(tag("th", c.title, class_=kind) for c, kind in zip(columns, look, strict=True)))
     body = [
@@ -78,7 +79,7 @@ def topics(found: Findings) -> str:
         Column("lost", _share),
     )
     again = [words(row["topic"]) for row in found.topics if row["generations"] > 1]
-    note = f"Made anew during the recording: {', '.join(again)}." if again else ""
+    note = f"Removed and created again during the recording: {', '.join(again)}." if again else ""
     return section("Topics", note, table(columns, found.topics))
 
 
@@ -120,8 +121,8 @@ def _outcomes(row: Row) -> str:
 
 
 def _shortly(time_ns: int, letters: int = 23) -> str:
-    """A time without its zone, which the head of the page tells."""
-    return tag("span", moment(time_ns)[:letters], class_="nowrap")
+    """A time without its zone, which the head of the page has."""
+    return " ".join(tag("span", part, class_="nowrap") for part in moment(time_ns)[:letters].split(" "))
 
 
 def _red(name: str) -> Column:
@@ -145,41 +146,64 @@ def calls(found: Findings) -> str:
         *(text("error", "error"), figure("calls", "calls"), figure("last", "last_ns", _shortly)),
     )
     odd = sum(row["count"] for row in found.malformed_calls)
-    note = f" {counted(odd, 'message')} on topics named like those of calls were none." if odd else ""
+    note = (
+        f" {counted(odd, 'message')} on topics with the names of calls could not be decoded as calls."
+        if odd
+        else ""
+    )
     errors = table(failures, found.call_errors) if found.call_errors else ""
     explanation = (
-        "From the call's stamp to that of its answer, as the client and the server sent them." + note
+        "Times are from the time stamp of the call to that of its answer, as the client and the server sent them."
+        + note
     )
     return section("Calls", explanation, table(columns, found.calls), errors)
 
 
 def gaps(found: Findings) -> str:
-    if not found.gaps:
+    """For each topic its totals and its largest gaps; the others are there when they are asked for."""
+    concerned = [row for row in found.topics if row["gaps"]]
+    if not concerned:
         return section("Gaps", "None: every sequence between the first and the last of each topic is there.")
-
-    def between(row: Row) -> str:
-        if row["after_ns"] is None or row["before_ns"] is None:
-            return NONE
-        return duration(max(row["before_ns"] - row["after_ns"], 0) / 1e9)
-
-    columns = (
-        Column("when", lambda row: _shortly(row["at_ns"]), right=False),
-        text("topic", "topic"),
-        figure("sequence", "offset"),
-        *(_red("lost"), figure("abandoned", "abandoned")),
-        Column("for", between),
-    )
-    left_off = more(found.cut.get("gaps", 0), "gaps")
+    known = by_topic(found.gaps)
     explanation = (
-        "Sequences that brought no message. Lost: overwritten before the recorder came. "
-        "Abandoned: its writer died or gave up, so nothing is missing."
+        "Sequences without a message. Lost: overwritten before the recorder read them. "
+        "Abandoned: the writer died or gave up before it had published, so nothing is missing."
     )
-    return section(
-        "Gaps",
-        explanation,
-        table(columns, found.gaps[:100]),
-        more(len(found.gaps) - 100, "gaps") if len(found.gaps) > 100 else left_off,
+    parts = [_gaps_of(row, known.get(row["topic"], [])) for row in concerned]
+    return section("Gaps", explanation, *parts, more(found.cut.get("gaps", 0), "gaps"), class_="gaps")
+
+
+def _gaps_of(topic: Row, rows: list[Row]) -> str:
+    totals = (
+        counted(topic["gaps"], "gap"),
+        tag("span", f"{number(topic['lost'])} lost", class_="bad" if topic["lost"] else None),
+        f"{number(topic['abandoned'])} abandoned",
     )
+    head = tag("h3", tag("b", words(topic["topic"])), tag("small", " · ".join(totals)))
+    if not rows:  # all of them are among those that were left out
+        return head
+    by_size = sorted(rows, key=lambda row: (-row["lost"], -row["abandoned"]))
+    largest = by_size[:LARGEST] if len(rows) > LARGEST + 1 else by_size
+    others = [row for row in rows if not any(row is one for one in largest)]
+    rest = ""
+    if others:
+        summary = tag("summary", f"{number(len(others))} smaller gaps")
+        rest = tag("details", summary, table(_GAP, others))
+    return head + table(_GAP, sorted(largest, key=lambda row: row["at_ns"])) + rest
+
+
+def _lasted(row: Row) -> str:
+    if row["after_ns"] is None or row["before_ns"] is None:
+        return NONE
+    return duration(max(row["before_ns"] - row["after_ns"], 0) / 1e9)
+
+
+_GAP = (
+    Column("when", lambda row: _shortly(row["at_ns"]), right=False),
+    figure("first sequence", "offset"),
+    *(_red("lost"), figure("abandoned", "abandoned")),
+    Column("no message for", _lasted),
+)
 
 
 def busiest(found: Findings) -> str:
@@ -188,7 +212,7 @@ def busiest(found: Findings) -> str:
         Column("minute", lambda row: _shortly(row["minute_ns"], 16), right=False),
         bar("messages", "messages", most),
         figure("data", "bytes", size),
-        text("most of them on", "topic"),
-        figure("there", "topic_messages"),
+        text("busiest topic", "topic"),
+        figure("messages there", "topic_messages"),
     )
     return section("Busiest minutes", "", table(columns, found.busiest))

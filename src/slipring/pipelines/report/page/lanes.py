@@ -1,93 +1,147 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic over time: a lane for each topic, all on the same axis; what was lost is marked where it was."""
+"""Traffic over time: a lane for each topic, all on the same axis; losses are marked where they happened.
+
+A lane is drawn in steps that are wide enough for several of the topic's messages. Narrower ones would show single
+messages as peaks: a message a second, counted in steps of 50 ms, is 20 a second for 50 ms and then nothing.
+"""
 
 from __future__ import annotations
 
 import datetime
 import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from slipring.units import frequency, number, speed
+from slipring.units import counted, frequency, number, size, speed
 
 from ..findings import STEPS, Findings, Row, busiest_topics, by_topic
 from .markup import drawing, more, section, tag, words
 
 _HEIGHT = 100.0
-_TICKS = 6
+_TICKS = 7
+_NICE_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
 _NARROWEST = 0.006  # of a mark, as a share of the width
+_MESSAGES = 8  # in a step of a lane, if they come regularly
 
 
 class Axis(NamedTuple):
-    """Steps of equal length from ``begin_ns`` on."""
+    """The time of the recording, in the steps that the findings count in. The last one may be a part of a step."""
 
     begin_ns: int
     width_ns: int
-    steps: int
+    length: float  # in steps; at least 1
 
     @classmethod
     def of(cls, found: Findings) -> Axis:
         width_ns = round(found.rate_step_s * 1e9)
         first, last = found.totals["first_ns"] or 0, found.totals["last_ns"] or 0
-        begin = first - first % width_ns
-        return cls(begin, width_ns, min((last - begin) // width_ns + 1, 4 * STEPS))
+        return cls(first, width_ns, min(max((last - first) / width_ns, 1.0), 4.0 * STEPS))
+
+    @property
+    def step_s(self) -> float:
+        return self.width_ns / 1e9
 
     def place(self, time_ns: int) -> int:
-        return min(max((time_ns - self.begin_ns) // self.width_ns, 0), self.steps - 1)
+        """The step that a time is in."""
+        return min(max((time_ns - self.begin_ns) // self.width_ns, 0), math.ceil(self.length) - 1)
+
+    def bounds(self, width_s: float) -> list[float]:
+        """Where the steps of a lane begin, and the end of the last: as many whole ones as have about that width."""
+        whole = max(1, round(self.length))  # a last step that is less than half of one joins the one before
+        count = min(whole, max(1, int(whole * self.step_s / width_s))) if width_s else whole
+        return [float(round(at * whole / count)) for at in range(count)] + [self.length]
 
 
-def series(rows: list[Row], name: str, axis: Axis) -> list[int]:
-    """The amount in each step of the axis."""
-    amounts = [0] * axis.steps
+def width_s(row: Row, axis: Axis) -> float:
+    """How wide a topic's steps have to be: regular messages are not to look like a comb, a burst like a trickle."""
+    if row["messages"] < 2:
+        return 0.0
+    middle_s, long_s = row["interval_s_p50"], row["interval_s_p90"]
+    if middle_s is None:  # none of them follows another without a gap
+        middle_s = long_s = axis.length * axis.step_s / row["messages"]
+    return float(max(_MESSAGES * middle_s, _MESSAGES / 2 * long_s))
+
+
+def series(rows: Sequence[Row], name: str, axis: Axis, bounds: Sequence[float]) -> list[int]:
+    """The amount in each step of a lane."""
+    amounts = [0] * (len(bounds) - 1)
     for row in rows:
-        amounts[axis.place(row["time_ns"])] += row[name]
+        step = bisect_right(bounds, axis.place(row["time_ns"])) - 1
+        amounts[min(step, len(amounts) - 1)] += row[name]
     return amounts
 
 
-def _area(amounts: list[int], look: str) -> str:
-    most = max(amounts, default=0) or 1
+def _area(rates: Sequence[float], bounds: Sequence[float], look: str) -> str:
+    most = max(rates, default=0) or 1
     path = [f"M0 {_HEIGHT:g}"]
-    for step, amount in enumerate(amounts):
-        top = _HEIGHT - (_HEIGHT - 6) * amount / most
-        path.append(f"L{step} {top:.1f}L{step + 1} {top:.1f}")
-    path.append(f"L{len(amounts)} {_HEIGHT:g}Z")
+    for (begin, end), rate in zip(pairwise(bounds), rates, strict=True):
+        top = _HEIGHT - (_HEIGHT - 6) * rate / most
+        path.append(f"L{begin:.4g} {top:.1f}L{end:.4g} {top:.1f}")
+    path.append(f"L{bounds[-1]:.4g} {_HEIGHT:g}Z")
     return tag("path", d="".join(path), class_=f"area {look}")
 
 
-def _losses(lost: list[int], axis: Axis) -> str:
-    width = max(1.0, axis.steps * _NARROWEST)
+def _losses(rows: Sequence[Row], axis: Axis) -> str:
+    width = max(1.0, axis.length * _NARROWEST)
     marks = []
-    for step, count in enumerate(lost):
-        if count:
-            hint = tag("title", f"{number(count)} lost")
-            marks.append(tag("rect", hint, x=float(step), y=0, width=width, height=_HEIGHT, class_="lost"))
+    for row in rows:
+        if row["lost"]:
+            hint = tag("title", f"{number(row['lost'])} lost")
+            place = min(float(axis.place(row["time_ns"])), axis.length - width)
+            marks.append(tag("rect", hint, x=place, y=0, width=width, height=_HEIGHT, class_="lost"))
     return "".join(marks)
 
 
-def _lane(row: Row, rates: list[Row], axis: Axis, at: int) -> tuple[str, dict[str, Any]]:
-    amounts = {name: series(rates, name, axis) for name in ("messages", "bytes", "lost")}
-    seconds = axis.width_ns / 1e9
+def _figure(
+    mean: float | None, rates: Sequence[float], spell: Callable[[float], str], total: str, look: str
+) -> str:
+    """The mean rate of the whole topic, as in the table; below it the highest of a step, if there are several."""
+    if mean is None:
+        return tag("span", total, class_=look)
+    peak = tag("small", f"peak {spell(max(rates))}") if len(rates) > 1 else ""
+    return tag("span", spell(mean), peak, class_=look)
+
+
+def _hz(rate: float) -> str:
+    return f"{frequency(rate)}/s"
+
+
+def _lane(row: Row, steps: Sequence[Row], axis: Axis, at: int) -> tuple[str, dict[str, Any]]:
+    bounds = axis.bounds(width_s(row, axis))
+    lengths_s = [(end - begin) * axis.step_s for begin, end in pairwise(bounds)]
+    amounts = {name: series(steps, name, axis, bounds) for name in ("messages", "bytes", "lost")}
+    rates = {
+        name: [amount / length_s for amount, length_s in zip(amounts[name], lengths_s, strict=True)]
+        for name in ("messages", "bytes")
+    }
     plot = drawing(
-        axis.steps,
+        axis.length,
         _HEIGHT,
         f"{words(row['topic'])} over time",
-        _area(amounts["messages"], "by-messages"),
-        _area(amounts["bytes"], "by-bytes"),
-        _losses(amounts["lost"], axis),
+        _area(rates["messages"], bounds, "by-messages"),
+        _area(rates["bytes"], bounds, "by-bytes"),
+        _losses(steps, axis),
     )
     lost = tag("em", f"{number(row['lost'])} lost") if row["lost"] else ""
-    peaks = (
-        tag("span", f"{frequency(max(amounts['messages']) / seconds)}/s", class_="by-messages"),
-        tag("span", speed(max(amounts["bytes"]) / seconds), class_="by-bytes"),
-    )
     lane = tag(
         "div",
         tag("div", tag("b", words(row["topic"])), lost, class_="name"),
         tag("div", plot, class_="plot"),
-        tag("div", *peaks, class_="figure"),
+        tag(
+            "div",
+            _figure(
+                row["rate_hz"], rates["messages"], _hz, counted(row["messages"], "message"), "by-messages"
+            ),
+            _figure(row["bytes_per_s"], rates["bytes"], speed, size(row["bytes"]), "by-bytes"),
+            class_="figure",
+        ),
         class_=f"lane c{at % 8}",
         data_lane=at,
     )
-    return lane, amounts
+    told: dict[str, list[float]] = {name: [float(f"{rate:.4g}") for rate in rates[name]] for name in rates}
+    return lane, {"bounds": bounds, "lost": amounts["lost"], **told}
 
 
 def clock(time_ns: int, span_s: float) -> str:
@@ -98,26 +152,30 @@ def clock(time_ns: int, span_s: float) -> str:
     return stamp.strftime("%H:%M" if span_s >= 1800 else "%H:%M:%S" if span_s >= 8 else "%H:%M:%S.%f")[:12]
 
 
-def _ticks(axis: Axis) -> str:
-    span_s = axis.steps * axis.width_ns / 1e9
+def tick_s(span_s: float) -> float:
+    """The time between two ticks: a round one, and at least two ticks are on the axis."""
     raw = span_s / _TICKS
-    power = 10.0 ** math.floor(math.log10(raw)) if raw < 1 else 1.0
-    nice = (
-        (1, 2, 5, 10)
-        if raw < 1
-        else (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400)
-    )
-    step_s = next(
-        (factor * power for factor in nice if factor * power >= raw), math.ceil(raw / 86_400) * 86_400
-    )
-    step_ns = round(step_s * 1e9)
-    first = -(-axis.begin_ns // step_ns) * step_ns
-    marks, place = [], first
-    while place <= axis.begin_ns + axis.steps * axis.width_ns:
-        share = 100 * (place - axis.begin_ns) / (axis.steps * axis.width_ns)
-        if share <= 96:
-            marks.append(tag("i", clock(place, span_s), style=f"left:{share:.2f}%"))
-        place += step_ns
+    if raw < 1:
+        power = 10.0 ** math.floor(math.log10(raw))
+        return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * 0.9999)
+    return float(next((step for step in _NICE_S if step >= raw), math.ceil(raw / 86_400) * 86_400))
+
+
+def _ticks(axis: Axis) -> str:
+    length_ns = axis.length * axis.width_ns
+    step_ns = max(1, round(tick_s(length_ns / 1e9) * 1e9))
+    places = range(-(-axis.begin_ns // step_ns) * step_ns, axis.begin_ns + int(0.96 * length_ns) + 1, step_ns)
+    # On a narrow screen every second one is left out, if two are left then.
+    looks = ["second" if at % 2 and len(places) > 3 else None for at in range(len(places))]
+    marks = [
+        tag(
+            "i",
+            clock(place, length_ns / 1e9),
+            style=f"left:{100 * (place - axis.begin_ns) / length_ns:.2f}%",
+            class_=look,
+        )
+        for place, look in zip(places, looks, strict=True)
+    ]
     return tag(
         "div",
         tag("div", class_="name"),
@@ -133,20 +191,21 @@ def draw(found: Findings) -> tuple[str, dict[str, Any]]:
     drawn = set(busiest_topics(found.topics))
     lanes, data = [], []
     for at, row in enumerate(row for row in found.topics if row["topic"] in drawn):
-        lane, amounts = _lane(row, rates.get(row["topic"], []), axis, at)
+        lane, shown = _lane(row, rates.get(row["topic"], []), axis, at)
         lanes.append(lane)
-        data.append(amounts)
+        data.append(shown)
     switch = "".join(
-        tag("label", f'<input type="radio" name="by" id="by-{name}"{chosen}>', f"{name} a second")
+        tag("label", f'<input type="radio" name="by" id="by-{name}"{chosen}>', f"{name} per second")
         for name, chosen in (("messages", " checked"), ("bytes", ""))
     )
     made = section(
         "Traffic over time",
-        f"Each lane has its own height: the figure is its peak, in steps of {axis.width_ns / 1e9:g} s. "
-        "Red is where messages were lost.",
+        "Each topic has its own height, from zero to its peak. The figure is the mean rate between its first and its "
+        "last message. Red marks lost messages.",
         tag("div", switch, tag("output", "", class_="now"), class_="switch"),
         tag("div", *lanes, _ticks(axis), tag("div", class_="cross"), class_="lanes"),
         more(len(found.topics) - len(lanes), "topics"),
         class_="traffic",
     )
-    return made, {"begin_ms": axis.begin_ns / 1e6, "step_ms": axis.width_ns / 1e6, "lanes": data}
+    about = {"begin_ms": axis.begin_ns / 1e6, "step_ms": axis.width_ns / 1e6, "length": axis.length}
+    return made, {**about, "lanes": data}

@@ -50,7 +50,11 @@ def drawing(width: float, height: float, title: str, *content: str) -> str:
 def more(count: int, noun: str) -> str:
     """What is not shown."""
     return (
-        tag("p", f"… and {count:,} more {noun}, which --format json or a notebook shows.", class_="more")
+        tag(
+            "p",
+            f"… and {count:,} more {noun}: see --format json, or the tables in a notebook.",
+            class_="more",
+        )
         if count
         else ""
     )

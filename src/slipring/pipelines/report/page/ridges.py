@@ -14,7 +14,8 @@ from ..timing import PER_DECADE
 from .markup import drawing, section, tag, words
 
 _HEIGHT = 100.0
-_TICKS = 4
+_TICKS = 3  # and one at the end
+_MOST_LEFT = 58.0  # per cent: the next one would run into the last
 
 
 class Measure(NamedTuple):
@@ -104,13 +105,15 @@ def _cell(rows: list[Row], figures: Row | None, measure: Measure, scale: Scale) 
 
 
 def _ticks(scale: Scale, measure: Measure) -> str:
-    marks = []
+    """Powers of ten, the first and the last of the scale among them: one tick alone would give no scale."""
     decades = range(scale.low // PER_DECADE, scale.high // PER_DECADE + 1)
-    every = math.ceil(len(decades) / _TICKS)
+    every = math.ceil((len(decades) - 1) / _TICKS)
+    marks = []
     for decade in decades[::every]:
         share = 100 * (decade * PER_DECADE - scale.low) / (scale.high - scale.low)
-        if share <= 85:
+        if share <= _MOST_LEFT:
             marks.append(tag("i", measure.tick(10.0**decade / measure.unit), style=f"left:{share:.2f}%"))
+    marks.append(tag("i", measure.tick(10.0 ** decades[-1] / measure.unit), class_="last"))
     head = tag("div", tag("span", "p50"), tag("small", "p99"), class_="figure")
     return tag("div", tag("div", *marks, class_="axis"), head, class_="cell")
 
