@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small robot of real processes, killed all the time, and a proof that nobody but the killed noticed.
+"""A small robot of real processes, which are killed at random, and an audit of every message they sent.
 
     python -m demo [--seconds 25] [--seed N] [--out demo-report]
 
@@ -9,12 +9,12 @@ in reading order:
     robot       topics and components, as data
     roles/      what each component does: the only code here that uses Slipring as a robot would
     interruption    Ctrl-C, at a safe place
-    live        what is seen while it runs
-    ending      supervises the components, ends them in good order and reads the last counters
+    live        the display while it runs
+    ending      supervises the components, ends them in order and reads the last counters
     run         one run from set-up to the evidence
-    evidence    the journals of all lives, the strikes, the bus as it was left
+    evidence    the journals of all processes, the signals, the last counters
     audit       pure functions: evidence -> claims, PASS or FAIL
-    timings     pure functions: evidence -> rates, latencies, pauses of survivors
+    timings     pure functions: evidence -> rates, latencies, pauses
     summary     the table at the end
     page/       the same as one HTML page with charts
     spark/      the recording beside it

@@ -19,18 +19,23 @@ _INTERRUPTED = 130
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=25.0, help="how long to run under fire (25)")
-    parser.add_argument("--seed", type=int, default=None, help="decides who is struck when (random)")
-    parser.add_argument("--out", type=Path, default=Path("demo-report"), help="where the page goes")
     parser.add_argument(
-        "--without-spark", action="store_true", help="the robot alone: no recording, no report on it"
+        "--seconds", type=float, default=25.0, help="how long processes are killed and stopped (25)"
     )
+    parser.add_argument("--seed", type=int, default=None, help="chooses the processes and the times (random)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("demo-report"),
+        help="directory of the pages and the recording (demo-report)",
+    )
+    parser.add_argument("--without-spark", action="store_true", help="the robot alone, without a recording")
     parser.add_argument(
         "--stalled-after",
         type=float,
         default=STALLED_S,
         metavar="SECONDS",
-        help="a process that makes no progress for so long at a kill fails a claim (5)",
+        help="a process without progress for this long at a kill fails the audit (5)",
     )
     arguments = parser.parse_args()
     if not 1 <= arguments.seconds <= 3600:
@@ -43,7 +48,8 @@ def main() -> int:
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     interruption.heed()
     print(
-        f"Slipring demo: {len(robot.COMPONENTS)} processes, {arguments.seconds:g} s under fire, seed {seed}",
+        f"Slipring demo: {len(robot.COMPONENTS)} processes, killed and stopped at random for {arguments.seconds:g} s; "
+        f"seed {seed}",
         flush=True,
     )
     spark = None if arguments.without_spark else aftermath.cleared(arguments.out)
@@ -55,18 +61,20 @@ def main() -> int:
         if run.pipeline is not None:
             added = aftermath.examine(run.pipeline, run.counters, arguments.out)
     except interruption.Interrupted:
-        print("interrupted: every process ended, nothing left behind", file=sys.stderr)
+        print("interrupted: all processes have ended, nothing is left behind", file=sys.stderr)
         return _INTERRUPTED
     claims = [*audit.examine(evidence), *added]
     arguments.out.mkdir(parents=True, exist_ok=True)
     page = arguments.out / "report.html"
-    page.write_text(document.render(evidence, claims, seed, time.time()))
+    again = f"python -m demo --seconds {arguments.seconds:g} --seed {seed}"
+    again += " --without-spark" if arguments.without_spark else ""
+    page.write_text(document.render(evidence, claims, again, time.time()))
     passed = all(claim.passed for claim in claims)
     summary.write_json(arguments.out / "summary.json", claims, {"seed": seed, "passed": passed})
     summary.show(claims)
     if not arguments.without_spark:
         aftermath.tell(arguments.out)
-    print(f"{'PASS' if passed else 'FAIL'}: the audit of the robot is {page.resolve()}")
+    print(f"{'PASS' if passed else 'FAIL'}: the page of the audit is {page.resolve()}")
     return 0 if passed else 1
 
 

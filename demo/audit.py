@@ -5,6 +5,7 @@ import numpy
 
 from demo import robot, timings
 from demo.evidence import Evidence
+from slipring.units import counted
 from storm import audit
 from storm.audit import Claim, Topic, judge
 from storm.journal import Kind
@@ -17,34 +18,41 @@ _MOST_UNNOTED = 1  # a component sends one message a call
 
 def only_the_killed_died(evidence: Evidence) -> Claim:
     pauses = len(evidence.strikes) - len(evidence.kills)
-    detail = f"{len(evidence.kills)} SIGKILLs, {pauses} SIGSTOPs, {len(evidence.lives)} lives"
-    return judge("Nobody died but the killed", audit.died(evidence.lives), detail)
+    detail = f"{len(evidence.kills)} SIGKILLs, {pauses} SIGSTOPs, {len(evidence.lives)} processes"
+    return judge("Only killed processes died", audit.died(evidence.lives), detail)
 
 
 def the_killed_came_back(evidence: Evidence) -> Claim:
-    """Else a robot that stands still would pass for one that loses nothing."""
+    """Otherwise a robot that does nothing would pass as one that loses nothing."""
     last = {life.name: life for life in evidence.lives}
-    faults = [f"{name} did not" for name, life in last.items() if not timings.signs_of_life(life)]
+    faults = [f"{name} was not" for name, life in last.items() if not timings.signs_of_life(life)]
     silence_ms, returns = timings.silence_ms(evidence), timings.returns_ms(evidence)
     if silence_ms >= evidence.stalled_s * 1e3:
         faults.append(f"nothing was sent for {silence_ms / 1e3:.1f} s")
     median = timings.percentile(returns, 50)
-    detail = f"at work after {median:.0f} ms (median); longest silence of the bus {silence_ms:.1f} ms"
-    return judge("The killed came back to work", faults, detail)
+    first = f"first action {median:.0f} ms after the kill (median)"
+    detail = f"{first}; longest time without any message {silence_ms:.1f} ms"
+    return judge("Every killed process was replaced", faults, detail)
 
 
 def survivors_went_on(evidence: Evidence) -> Claim:
     pauses = timings.survivor_pauses(evidence)
     faults = [
-        f"{pause.name} stood still for {pause.pause_s:.1f} s at a kill"
+        f"{pause.name} paused for {pause.pause_s:.1f} s at a kill"
         for pause in pauses
         if pause.pause_s >= evidence.stalled_s
     ]
-    faults += [] if pauses else ["no kill was survived by anybody"]
+    faults += [] if pauses else ["no pause was measured"]
     worst = max(pauses, key=lambda pause: pause.pause_s, default=None)
-    longest = f"longest pause {worst.pause_s * 1e3:.1f} ms ({worst.name}) in {len(pauses):,}" if worst else ""
+    longest = (
+        f"longest of {len(pauses):,} pauses {worst.pause_s * 1e3:.1f} ms ({worst.name})" if worst else ""
+    )
     quiet = max((pause.pause_s for pause in timings.quiet_pauses(evidence)), default=0.0)
-    return judge("Survivors went on at every kill", faults, f"{longest}; {quiet * 1e3:.1f} ms between kills")
+    return judge(
+        "The other processes continued at every kill",
+        faults,
+        f"{longest}; between signals {quiet * 1e3:.1f} ms",
+    )
 
 
 def every_message_is_known(evidence: Evidence) -> Claim:
@@ -73,7 +81,7 @@ def _committed(topic: Topic) -> list[int]:
 
 
 def commands_came_in_order(evidence: Evidence) -> Claim:
-    """Each process goes on exactly where the cursor was committed, and skips nothing."""
+    """Each process continues exactly where the cursor was committed, and skips nothing."""
     topic = evidence.topics["commands"]
     faults: list[str] = []
     again, done, committed = 0, 0, 0
@@ -91,8 +99,10 @@ def commands_came_in_order(evidence: Evidence) -> Claim:
         committed = max(committed, int(commits.max(initial=0)))
     faults += audit.cursor_faults(topic, topic.of("actuator"))
     lives = sum(bool(timings.handled(life)) for life in evidence.lives)
-    detail = f"{lives} incarnations in turn, {again} repeated, none after its commit"
-    return judge("Commands came in order; none again once committed", faults, detail)
+    detail = (
+        f"{lives} processes one after the other; {counted(again, 'command')} repeated, none after its commit"
+    )
+    return judge("Commands came in order, none again after its commit", faults, detail)
 
 
 def accounts_are_exact(evidence: Evidence) -> Claim:
@@ -105,8 +115,10 @@ def accounts_are_exact(evidence: Evidence) -> Claim:
         faults += audit.unfinished(topic, topic.readings)
     received, lost, filtered = (sum(int(reading.last[name]) for reading in readings) for name in "bcd")
     accounts = sum(len(reading.counted) for reading in readings)
-    detail = f"{received:,} + {lost:,} + {filtered:,}; {accounts:,} accounts of {len(readings)} readings"
-    return judge("received + lost + filtered = committed, every reader", faults, detail)
+    detail = (
+        f"{received:,} + {lost:,} + {filtered:,}; checked {accounts:,} times for {len(readings)} subscribers"
+    )
+    return judge("received + lost + filtered = committed, for every reader", faults, detail)
 
 
 def reliable_readers_lost_nothing(evidence: Evidence) -> Claim:
@@ -118,17 +130,17 @@ def reliable_readers_lost_nothing(evidence: Evidence) -> Claim:
         )
         lives += len(readings)
         messages += sum(reading.receptions for reading in readings)
-    detail = f"{messages:,} messages to {lives} incarnations"
+    detail = f"{messages:,} messages to {lives} processes"
     return judge("Reliable readers lost nothing while they lived", faults, detail)
 
 
 def the_slow_reader_was_lapped(evidence: Evidence) -> Claim:
-    """Else the run would prove little about counting losses."""
+    """Otherwise the run would prove little about counting losses."""
     lasts = [r.last for life in evidence.of("logger") for r in life.readings.values() if len(r.counted)]
     received, lost = sum(int(last["b"]) for last in lasts), sum(int(last["c"]) for last in lasts)
     faults = [] if lost else ["it lost nothing in this run: the ring was too large or the time too short"]
     return judge(
-        "The slow reader was lapped, and told by how much", faults, f"{received:,} read, {lost:,} lost"
+        "The slow reader lost messages, and counted them", faults, f"{received:,} read, {lost:,} lost"
     )
 
 
@@ -136,17 +148,25 @@ def one_order_for_all(evidence: Evidence) -> Claim:
     faults = [fault for topic in evidence.topics.values() for fault in topic.contradictions]
     faults += [fault for topic in evidence.topics.values() for fault in audit.disorder(topic)]
     messages = sum(reading.receptions for reading in evidence.readings())
-    return judge("All readers saw one order", faults, f"{messages:,} messages agree on who sent which")
+    return judge(
+        "All readers saw the same order",
+        faults,
+        f"{messages:,} messages: every reader got the same one at each sequence",
+    )
 
 
 def nothing_is_corrupt(evidence: Evidence) -> Claim:
     faults = [fault for topic in evidence.topics.values() for fault in audit.corrupt(topic)]
     checked = sum(reading.receptions for reading in evidence.readings())
-    return judge("0 corrupt", faults, f"{checked:,} checksums right; clouds again after being held")
+    return judge(
+        "No message is corrupt",
+        faults,
+        f"{checked:,} checksums are correct; those of viewed clouds also after 5 ms",
+    )
 
 
 def nothing_uncommitted_was_seen(evidence: Evidence) -> Claim:
-    """Aborted loans are marked; and nobody received what its sender had not got to yet."""
+    """Aborted loans are marked; and nobody received a message before its sender had begun to send it."""
     faults = [
         fault
         for topic in evidence.topics.values()
@@ -154,8 +174,8 @@ def nothing_uncommitted_was_seen(evidence: Evidence) -> Claim:
     ]
     aborted = sum(life.count(Kind.ABORTED) for life in evidence.lives)
     abandoned = sum(end.abandoned for end in evidence.ends.values())
-    detail = f"{abandoned} sequences abandoned ({aborted} loans aborted on purpose), none seen"
-    return judge("Nothing uncommitted was seen", faults, detail)
+    detail = f"{abandoned} sequences were abandoned ({aborted} loans aborted on purpose), none was seen"
+    return judge("No uncommitted message was seen", faults, detail)
 
 
 def the_doctor_finds_nothing(evidence: Evidence) -> Claim:
@@ -163,7 +183,7 @@ def the_doctor_finds_nothing(evidence: Evidence) -> Claim:
     detail = (
         f"after clearing {cleared}" if cleared else f"after {len(evidence.kills)} kills, nothing to clear"
     )
-    return judge("The doctor finds nothing", evidence.findings, detail)
+    return judge("The doctor finds no problem", evidence.findings, detail)
 
 
 def nothing_is_left(evidence: Evidence) -> Claim:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is seen while it runs: a table that lives on a terminal, plain lines elsewhere.
+"""The display while it runs: a live table on a terminal, plain lines elsewhere.
 
 Rates, readers, lag and loss come from the counters in shared memory (no process is asked), the longest
 silence from the recorder's journal.
@@ -77,7 +77,7 @@ class Watch:
 def _topic_table(now: Now) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("topic")
-    for name in ("msg/s", "MB/s", "published", "writers", "readers", "max lag", "lost (readers now)"):
+    for name in ("msg/s", "MB/s", "published", "writers", "readers", "max lag", "lost by these readers"):
         table.add_column(name, justify="right")
     for topic, stats in now.stats.items():
         readers = [reader for reader in stats["readers"] if reader["alive"]]
@@ -141,8 +141,8 @@ class View:
     def _line(self, now: Now) -> str:
         rates = ", ".join(f"{topic} {rate:,.0f}/s" for topic, rate in now.rates.items())
         return (
-            f"{now.seconds:5.1f} s  {self._supervisor.kills} kills, {self._supervisor.pauses} pauses; {rates}, "
-            f"{sum(now.mb_rates.values()):.1f} MB/s; longest silence {now.silence_ms:.1f} ms"
+            f"{now.seconds:5.1f} s  {self._supervisor.kills} kills, {self._supervisor.pauses} stops; {rates}, "
+            f"{sum(now.mb_rates.values()):.1f} MB/s; longest time without any message {now.silence_ms:.1f} ms"
         )
 
     def _picture(self, now: Now) -> Group:
@@ -150,11 +150,11 @@ class View:
             (f"{self._supervisor.kills}", "bold red"),
             " kills, ",
             (f"{self._supervisor.pauses}", "bold yellow"),
-            " pauses so far; the survivors' longest silence ",
+            " stops so far; longest time without any message ",
             (f"{now.silence_ms:.1f} ms", "bold"),
         )
         bar = ProgressBar(total=self._seconds, completed=min(now.seconds, self._seconds), width=60)
-        title = Text("Slipring demo: a robot under fire", style="bold")
+        title = Text("Slipring demo: a robot whose processes are killed at random", style="bold")
         spark = Text(self._pipeline.line() if self._pipeline is not None else "", style="cyan")
         processes = _process_line(self._supervisor)
         return Group(title, bar, Text(), _topic_table(now), Text(), processes, Text(), facts, spark)

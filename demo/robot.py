@@ -18,6 +18,7 @@ from storm.supervisor import Role
 
 BUS = "robot"
 CLOUD_BYTES = 256 << 10
+CLOUD_RING_BYTES = 16 << 20
 CLOUD_S = 1 / 30
 CURSOR = "actuator"
 STRIKES = Plan(
@@ -58,11 +59,13 @@ class Component:
 TOPICS = {
     topic.name: topic
     for topic in (
+        Topic("imu", {"capacity": "32MiB", "slots": 262144, "delivery": "lossy"}, "lossy, two writers"),
         Topic(
-            "imu", {"capacity": "32MiB", "slots": 262144, "delivery": "lossy"}, "lossy, two writers, small"
+            "lidar",
+            {"capacity": CLOUD_RING_BYTES, "slots": 1024, "writers": "one"},
+            "lossy, one writer, loans",
         ),
-        Topic("lidar", {"capacity": "16MiB", "slots": 1024, "writers": "one"}, "lossy, one writer, loans"),
-        Topic("camera", {"capacity": "1MiB", "slots": 4096}, "lossy, what is said of frames"),
+        Topic("camera", {"capacity": "1MiB", "slots": 4096}, "lossy, metadata of frames"),
         Topic("commands", {"capacity": "16MiB", "slots": 65536, "delivery": "reliable"}, "reliable, cursor"),
         Topic(
             "chat", {"capacity": "16MiB", "slots": 65536, "delivery": "reliable"}, "reliable, three members"
@@ -77,7 +80,7 @@ _MEMBERS = ("ann", "bob", "cyd")
 COMPONENTS = {
     component.name: component
     for component in (
-        Component("recorder", "recorder", TOPIC_NAMES, "the witness: reads all", 0.0005, _IMUS, mortal=False),
+        Component("recorder", "recorder", TOPIC_NAMES, "reads every message", 0.0005, _IMUS, mortal=False),
         Component("imu-left", "imu", ("imu",), "publishes at 1 kHz", 0.001),
         Component("imu-right", "imu", ("imu",), "publishes at 1 kHz", 0.001),
         Component("balance", "reader", ("imu",), "fast reader of imu", 0.0005, _IMUS),
@@ -85,10 +88,10 @@ COMPONENTS = {
             "logger", "reader", ("lidar",), "slow reader of clouds", 0.1, ("lidar",), options={"nap_s": 0.1}
         ),
         Component("lidar", "lidar", ("lidar",), "clouds by loan, 30 Hz", 2 * CLOUD_S),
-        Component("viewer", "viewer", ("lidar",), "clouds by view", 2 * CLOUD_S, ("lidar",)),
-        Component("camera", "camera", ("camera",), "frames' metadata, 30 Hz", CLOUD_S),
+        Component("viewer", "viewer", ("lidar",), "views clouds in place", 2 * CLOUD_S, ("lidar",)),
+        Component("camera", "camera", ("camera",), "frame metadata, 30 Hz", CLOUD_S),
         Component("commander", "commander", ("commands",), "commands at 100 Hz", 0.01),
-        Component("actuator", "actuator", ("commands",), "handles them, by cursor", 0.01, ("commander",)),
+        Component("actuator", "actuator", ("commands",), "handles commands, cursor", 0.01, ("commander",)),
         *(Component(name, "member", ("chat",), "member of the chat", 0.02) for name in _MEMBERS),
         Component("monitor", "monitor", TOPIC_NAMES, "newest of every topic", 0.05),
     )

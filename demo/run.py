@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run: start the robot, let it work under fire, end it in good order, collect the evidence, leave nothing.
+"""One run: start the robot, kill and stop its processes, end it in order, collect the evidence, leave nothing.
 
 All files are in a directory in /dev/shm. Whatever happens, leaving `Run` ends every process and removes it.
 """

@@ -6,7 +6,6 @@ the kill, beyond the period it shows signs of life in anyway. A survivor that wa
 whose feeds were all away, tells nothing about the kill and is not asked.
 """
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -123,16 +122,35 @@ def percentile(ordered: Sequence[float], percent: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))] if ordered else 0.0
 
 
+def _sent_ns(evidence: Evidence, topic: str) -> list[int]:
+    """When the messages of the run were sent, as the recorder read them."""
+    found = [r.column("c").tolist() for r in evidence.readings(topic) if r.life.name == "recorder"]
+    return [at for times in found for at in times if evidence.began_ns <= at < evidence.ended_ns]
+
+
+def mean_rate(evidence: Evidence, topic: str) -> float:
+    """Messages a second, over the whole run."""
+    return len(_sent_ns(evidence, topic)) / ((evidence.ended_ns - evidence.began_ns) / 1e9)
+
+
+def read_rate(evidence: Evidence, name: str) -> float:
+    """Messages a second that all lives of a reader read, over the whole run."""
+    found = [life.of(Kind.RECEIVED)["time_ns"] for life in evidence.of(name)]
+    inside = sum(int(((evidence.began_ns <= at) & (at < evidence.ended_ns)).sum()) for at in found)
+    return inside / ((evidence.ended_ns - evidence.began_ns) / 1e9)
+
+
 def rates(evidence: Evidence, topic: str, bin_s: float) -> list[float]:
-    """Messages a second in each bin of the run, by the time they were sent, as the recorder read them."""
+    """Messages a second in each bin of the run, by the time they were sent, as the recorder read them.
+
+    The bins are equally wide, about bin_s: a last one that is shorter would look like a drop.
+    """
     span_s = (evidence.ended_ns - evidence.began_ns) / 1e9
-    bins = [0] * max(1, int(span_s / bin_s))
-    for reading in (reading for reading in evidence.readings(topic) if reading.life.name == "recorder"):
-        for sent in reading.column("c").tolist():
-            index = math.floor((sent - evidence.began_ns) / 1e9 / bin_s)
-            if 0 <= index < len(bins):
-                bins[index] += 1
-    return [count / bin_s for count in bins]
+    bins = [0] * max(1, round(span_s / bin_s))
+    width_s = span_s / len(bins)
+    for sent in _sent_ns(evidence, topic):
+        bins[min(int((sent - evidence.began_ns) / 1e9 / width_s), len(bins) - 1)] += 1
+    return [count / width_s for count in bins]
 
 
 def losses(evidence: Evidence, name: str, points: int = 400) -> list[tuple[float, int, int]]:

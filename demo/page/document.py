@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: headline, tiles, audit, charts. Every text that is not ours is escaped."""
+"""The page: headline, tiles, audit, charts. Texts from elsewhere are escaped."""
 
 import os
 import platform
@@ -11,6 +11,7 @@ from demo import robot, timings
 from demo.evidence import Evidence
 from demo.page import lanes, latency, losses, pauses, rates
 from demo.page.svg import tag
+from slipring.units import frequency
 from storm.audit import Claim
 
 _STYLE = Path(__file__).with_name("style.css")
@@ -20,7 +21,7 @@ def _headline(evidence: Evidence, claims: list[Claim]) -> tuple[str, str]:
     failed = sum(not claim.passed for claim in claims)
     if failed:
         return "FAIL", f"{failed} of {len(claims)} claims do not hold."
-    return "PASS", f"Killed {len(evidence.kills)} times. Nothing lost unnoticed."
+    return "PASS", f"{len(evidence.kills)} processes killed. Every message is accounted for."
 
 
 def _tiles(evidence: Evidence) -> str:
@@ -35,9 +36,9 @@ def _tiles(evidence: Evidence) -> str:
         (f"{len(evidence.kills)}", f"SIGKILLs, and {paused} SIGSTOPs"),
         (f"{handled:,}", f"of {commands:,} commands handled"),
         (f"{read:,}", "messages read by all readers"),
-        (f"{corrupt}", "corrupt"),
-        (f"{longest:.1f} ms", "longest pause of a survivor"),
-        (f"{data:,.0f} MB", "through shared memory"),
+        (f"{corrupt}", "corrupt messages"),
+        (f"{longest:.1f} ms", "longest pause of another process at a kill"),
+        (f"{data:,.0f} MB", "published"),
     )
     return tag(
         "div", *(tag("div", tag("b", a), tag("span", b), class_="tile") for a, b in facts), class_="tiles"
@@ -56,7 +57,7 @@ def _audit(claims: list[Claim]) -> str:
                 tag("td", escape(claim.detail) or " ", class_="detail"),
             )
         )
-    return tag("table", *rows)
+    return tag("div", tag("table", *rows), class_="chart")
 
 
 def _key(*entries: tuple[str, str]) -> str:
@@ -80,22 +81,32 @@ def _latency_table(evidence: Evidence) -> str:
         if not rows and values:
             rows.append(tag("tr", tag("th", "topic"), *(tag("th", name) for name, _ in values)))
         rows.append(tag("tr", tag("td", topic), *(tag("td", latency.spell(us)) for _, us in values)))
-    return tag("table", *rows, class_="figures")
+    return tag("div", tag("table", *rows, class_="figures"), class_="chart")
+
+
+def _slow_reader(evidence: Evidence) -> str:
+    """What the logger did, and beside it the viewer, which reads the same topic as fast as it comes."""
+    slow, other = robot.COMPONENTS["logger"], robot.COMPONENTS["viewer"]
+    (topic,) = slow.topics
+    sent = timings.mean_rate(evidence, topic)
+    _, read, lost = timings.losses(evidence, other.name)[-1]
+    held_s = robot.CLOUD_RING_BYTES / robot.CLOUD_BYTES / sent if sent else 0.0
+    return (
+        f"The {slow.name} sleeps {slow.options['nap_s']:g} s after each message of {topic}. It read "
+        f"{frequency(timings.read_rate(evidence, slow.name))} a second of {frequency(sent)}, from a ring that holds "
+        f"about {frequency(held_s)} s of them; the rest was overwritten before it came, and is counted. "
+        f"The {other.name} reads the same topic without sleeping: it read {read:,} and lost {lost:,}."
+    )
 
 
 def _slow_reader_and_latency(evidence: Evidence) -> str:
-    fast = timings.losses(evidence, "balance")[-1]
     return tag(
         "div",
-        _section(
-            "A reader that is too slow",
-            "It reads ten a second of thirty, from a ring that holds two seconds. "
-            f"The fast reader beside it read {fast[1]:,} and lost {fast[2]:,}.",
-            _chart(losses.draw(evidence)),
-        ),
+        _section("A reader that is too slow", _slow_reader(evidence), _chart(losses.draw(evidence))),
         _section(
             "Send to receive",
-            "Dots: p50, p90, p99, p99.9, max. The tail waited for a killed or stopped reader.",
+            "Dots: p50, p90, p99, p99.9, max. Included: the time for which a reader was stopped and, on commands, the "
+            "time from the kill of the actuator until its successor reads.",
             _chart(latency.draw(evidence)),
             _latency_table(evidence),
         ),
@@ -108,40 +119,44 @@ def _charts(evidence: Evidence) -> list[str]:
     marks = [("k-kill", "SIGKILL"), ("k-pause", "SIGSTOP until SIGCONT"), ("t-all", "all topics")]
     return [
         _section(
-            "Every process, every life",
-            "A bar is one process from its first message to its death; the thin line before it is its start.",
+            "Every process",
+            "A bar is one process, from its first message to its end. The thin line before it is its start.",
             _key(*topics, *marks),
             _chart(lanes.draw(evidence)),
         ),
         _section(
-            "Rate of each topic under fire",
-            "Messages a second, measured each quarter of a second. A red mark is the kill of a process of "
-            "that topic, with a dashed line if it was a sender.",
+            "Rate of each topic",
+            f"Messages a second, in steps of about {rates.BIN_S:g} s; the figure on the right is the mean. A red mark "
+            "is the kill of a process that uses only this topic, with a dashed line if it was a sender.",
             _chart(rates.draw(evidence)),
         ),
         _slow_reader_and_latency(evidence),
         _section(
-            "What survivors felt of a kill",
-            "For every kill, and every process that lived through it: the time between its last deed before "
-            "and its first after, beyond its own period. Grey is the same process half-way between two "
-            "strikes, when only the machine's scheduling disturbs it.",
-            _key(("t-commands", "at a kill"), ("t-all", "between strikes")),
+            "Pauses of the other processes at a kill",
+            "For every kill and every other process: the time between its last action before the kill and its first "
+            "one after it, minus its own period. Grey: the same, measured half-way between two signals, when only the "
+            "scheduler of the machine delays it. Processes that were stopped, or whose senders were down, are left "
+            "out.",
+            _key(("t-commands", "at a kill"), ("t-all", "between signals")),
             _chart(pauses.draw(evidence)),
         ),
     ]
 
 
-def render(evidence: Evidence, claims: list[Claim], seed: int, when: float) -> str:
+def render(evidence: Evidence, claims: list[Claim], command: str, when: float) -> str:
+    """command: what runs the same demo again."""
     verdict, headline = _headline(evidence, claims)
     seconds = (evidence.ended_ns - evidence.began_ns) / 1e9
+    stops = len(evidence.strikes) - len(evidence.kills)
     intro = (
-        f"{len(robot.COMPONENTS)} processes of a small robot talked over shared memory for {seconds:.0f} seconds "
-        "while a random one was killed about every 0.3 seconds and started again. Each wrote down what it "
-        "did; the claims below are computed from those journals and from the counters in shared memory."
+        f"{len(robot.COMPONENTS)} processes of a small robot exchanged messages through shared memory for "
+        f"{seconds:.0f} seconds. Meanwhile processes were chosen at random: {len(evidence.kills)} times one was killed "
+        f"and started again, {stops} times one was stopped for a while. Each process kept a journal. The claims "
+        "below are computed from the journals and from the counters in shared memory."
     )
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
     machine = f"Linux {platform.release()}, {os.cpu_count()} CPUs, Python {platform.python_version()}"
-    again = f"<code>python -m demo --seconds {seconds:.0f} --seed {seed}</code>"
+    again = f"<code>{escape(command)}</code>"
     body = tag(
         "main",
         tag(
@@ -154,10 +169,10 @@ def render(evidence: Evidence, claims: list[Claim], seed: int, when: float) -> s
         tag("p", escape(intro)),
         _tiles(evidence),
         _section(
-            "Audit", "Recomputed for every incarnation of every process, killed ones too.", _audit(claims)
+            "Audit", "Computed from the journals of all processes, including the killed ones.", _audit(claims)
         ),
         *_charts(evidence),
-        tag("footer", f"{at} · {escape(machine)} · again: {again}"),
+        tag("footer", f"{at} · {escape(machine)} · run it again: {again}"),
     )
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every life of every process as a bar; its end by SIGKILL as a red mark, its pauses hollow."""
+"""Every process as a bar, in one row for each component; SIGKILL is a red mark, the time while stopped is pale."""
 
 from demo import robot
 from demo.evidence import Evidence
 from demo.page import svg
 from demo.timings import signs_of_life
+from slipring.units import counted
 from storm.audit import Life
 
 _WIDTH, _ROW, _LEFT, _RIGHT, _TOP = 1060.0, 24.0, 252.0, 70.0, 8.0
@@ -49,7 +50,7 @@ def _pauses(evidence: Evidence, name: str, x: svg.Scale, y: float) -> str:
 def _row(evidence: Evidence, component: robot.Component, x: svg.Scale, top: float) -> str:
     y, lives = top + (_ROW - _BAR) / 2, evidence.of(component.name)
     group = f"t-{component.topics[0]}" if len(component.topics) == 1 else "t-all"
-    count = f"{len(lives)} lives" if len(lives) > 1 else "1 life"
+    count = counted(len(lives), "start")
     return "".join(
         [
             svg.text(0, y + 10, component.name, "name"),
@@ -68,5 +69,5 @@ def draw(evidence: Evidence) -> str:
     x = svg.Scale(0.0, span_s, _LEFT, _WIDTH - _RIGHT)
     rows = [_row(evidence, one, x, _TOP + _ROW * index) for index, one in enumerate(components)]
     return svg.drawing(
-        _WIDTH, bottom + 24, "Lives of all processes", svg.seconds_axis(x, _TOP, bottom), *rows
+        _WIDTH, bottom + 24, "Starts and ends of all processes", svg.seconds_axis(x, _TOP, bottom), *rows
     )

@@ -7,7 +7,7 @@ from demo import robot, timings
 from demo.evidence import Evidence
 from demo.page import svg
 
-_WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 515.0, 84.0, 14.0, 46.0, 12.0
+_WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 515.0, 84.0, 24.0, 46.0, 12.0
 _NAME_WIDTH = 84.0
 _SIZES = (6.0, 4.5, 4.0, 3.5, 3.0)
 

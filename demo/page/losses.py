@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slow reader: what it read and what it was told it had lost, adding up to what was committed."""
+"""The slow reader: the messages it read and those it lost, which add up to those that were committed."""
 
-from demo import timings
+from demo import robot, timings
 from demo.evidence import Evidence
 from demo.page import svg
 
@@ -9,7 +9,8 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 515.0, 372.0, 50.0, 96.0, 12.0, 
 
 
 def draw(evidence: Evidence) -> str:
-    rows = timings.losses(evidence, "logger")
+    slow = robot.COMPONENTS["logger"]
+    rows, look = timings.losses(evidence, slow.name), f"t-{slow.topics[0]}"
     span_s = (evidence.ended_ns - evidence.began_ns) / 1e9
     rows = [row for row in rows if 0 <= row[0] <= span_s]
     x = svg.Scale(0.0, span_s, _LEFT, _WIDTH - _RIGHT)
@@ -29,9 +30,9 @@ def draw(evidence: Evidence) -> str:
         svg.text(_LEFT - 8, y(high) + 4, f"{high:,.0f}", "tick", "end"),
         svg.text(_LEFT - 8, y(0), "0", "tick", "end"),
         svg.path([*total, *reversed(read)], "lost-area", closed=True),
-        svg.path([(x(rows[0][0]), y(0)), *read, (read[-1][0], y(0))], "read-area", closed=True),
+        svg.path([(x(rows[0][0]), y(0)), *read, (read[-1][0], y(0))], f"{look} read-area", closed=True),
         svg.path(total, "lost-curve"),
-        svg.path(read, "read-curve"),
+        svg.path(read, f"{look} read-curve"),
         svg.line(x.begin, y(0), x.end, y(0), "axis"),
         svg.text(right, middle, f"{lost:,}", "value"),
         svg.text(right, middle + 15, "lost, counted", "tick"),

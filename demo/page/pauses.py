@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long survivors paused at a kill, and how long they pause anyway: two histograms, logarithmic bins."""
+"""Pauses of the other processes at a kill, and between kills: two histograms, logarithmic bins."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -65,6 +65,6 @@ def draw(evidence: Evidence) -> str:
             )
         parts.append(svg.text(middle, _BOTTOM + 17, name, "tick", "middle"))
     parts.append(svg.line(_LEFT, _BOTTOM, _WIDTH, _BOTTOM, "axis"))
-    words = "milliseconds beyond its period"
+    words = "pause in milliseconds"
     parts.append(svg.text((_LEFT + _WIDTH) / 2, _BOTTOM + 38, words, "tick", "middle"))
-    return svg.drawing(_WIDTH, _HEIGHT, "Pauses of survivors", *parts)
+    return svg.drawing(_WIDTH, _HEIGHT, "Pauses of the other processes", *parts)

@@ -4,9 +4,10 @@
 from demo import robot, timings
 from demo.evidence import Evidence
 from demo.page import svg
+from slipring.units import frequency
 
 _WIDTH, _LEFT, _RIGHT, _PANEL, _GAP, _TOP = 1060.0, 252.0, 70.0, 74.0, 26.0, 14.0
-_BIN_S = 0.25
+BIN_S = 0.5  # fifteen messages of the slowest topics: fewer would look like a comb
 
 
 def _kills(evidence: Evidence, topic: str, x: svg.Scale, top: float) -> str:
@@ -29,12 +30,13 @@ def _kb_each(evidence: Evidence, topic: str) -> float:
 
 
 def _panel(evidence: Evidence, topic: str, x: svg.Scale, top: float) -> str:
-    rates = timings.rates(evidence, topic, _BIN_S)
+    rates = timings.rates(evidence, topic, BIN_S)
+    bin_s = x.high / len(rates)
     high = svg.round_up(max(rates, default=1.0))
     y = svg.Scale(0.0, high, top + _PANEL, top)
-    points = [(x((index + 0.5) * _BIN_S), y(rate)) for index, rate in enumerate(rates)]
+    points = [(x((index + 0.5) * bin_s), y(rate)) for index, rate in enumerate(rates)]
     area = [(points[0][0], y(0)), *points, (points[-1][0], y(0))]
-    mean = sum(rates) / len(rates)
+    mean = timings.mean_rate(evidence, topic)
     kb_rate = mean * _kb_each(evidence, topic)
     data = f"{kb_rate / 1e3:.1f} MB/s" if kb_rate >= 1e3 else f"{kb_rate:.0f} kB/s"
     hovers = [
@@ -53,7 +55,7 @@ def _panel(evidence: Evidence, topic: str, x: svg.Scale, top: float) -> str:
         svg.text(0, top + 44, robot.TOPICS[topic].story, "tick"),
         svg.text(x.begin - 8, y(high) + 4, f"{high:,.0f}/s", "tick", "end"),
         svg.text(x.begin - 8, y(0), "0", "tick", "end"),
-        svg.text(_WIDTH, top + 30, f"{mean:,.0f}/s", "value", "end"),
+        svg.text(_WIDTH, top + 30, f"{frequency(mean)}/s", "value", "end"),
         svg.text(_WIDTH, top + 46, data, "tick", "end"),
         class_=f"t-{topic}",
     )

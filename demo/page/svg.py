@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 Point = tuple[float, float]
+_NARROW = 600.0
 
 
 def tag(name: str, *content: str, **attributes: object) -> str:
@@ -43,13 +44,15 @@ def path(points: Iterable[Point], class_: str, closed: bool = False) -> str:
 
 
 def drawing(width: float, height: float, title: str, *content: str) -> str:
+    """On a phone a wide one is scrolled and a narrow one is made smaller, so that texts can be read."""
+    least = width * (0.7 if width > _NARROW else 0.6)
     return tag(
         "svg",
         *content,
         viewBox=f"0 0 {width:g} {height:g}",
         role="img",
         aria_label=title,
-        style=f"min-width:{width * 0.7:.0f}px",
+        style=f"min-width:{least:.0f}px",
     )
 
 
@@ -71,11 +74,13 @@ class Scale:
 
 
 def round_up(value: float) -> float:
-    """The next of 1, 2, 2.5, 5, 10 … that is not below value."""
+    """The next round number that is not below value: 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10 …"""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
-    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= value * 0.9999)
+    return next(
+        factor * power for factor in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if factor * power >= value * 0.9999
+    )
 
 
 def seconds_axis(x: Scale, top: float, bottom: float) -> str:

@@ -31,7 +31,7 @@ def cleared(out: Path) -> Path:
 
 
 def examine(pipeline: Pipeline, counters: dict[str, dict[str, Any]], out: Path) -> list[Claim]:
-    print("examining the recording: every file, a replay, the report …", flush=True)
+    print("checking the recording: every file, a replay, the report …", flush=True)
     with tempfile.TemporaryDirectory(prefix="slipring-demo-proof-", dir="/dev/shm") as root:
         result = Path(root) / "result.json"
         config = {
@@ -61,7 +61,7 @@ def examine(pipeline: Pipeline, counters: dict[str, dict[str, Any]], out: Path) 
 def show(lines: list[ledger.Line]) -> None:
     table = Table(title="Published = recorded + lost", title_justify="left", title_style="bold")
     table.add_column("topic")
-    for name in ("published", "recorded", "lost, counted in gaps", "abandoned", "adds up"):
+    for name in ("published", "recorded", "lost, counted as gaps", "abandoned", "adds up"):
         table.add_column(name, justify="right")
     for line in lines:
         counts = (f"{count:,}" for count in (line.published, line.recorded, line.lost, line.abandoned))
@@ -70,5 +70,6 @@ def show(lines: list[ledger.Line]) -> None:
 
 
 def tell(out: Path) -> None:
-    print(f"The report on the traffic is {(out / 'traffic.html').resolve()}")
-    print(f"The recording is {(out / 'lake').resolve()}: try `slipring lake ls`, `slipring replay` on it")
+    lake = (out / "lake").resolve()
+    print(f"The report on the recorded traffic is {(out / 'traffic.html').resolve()}")
+    print(f"The recording is {lake}; try: slipring lake ls {lake}")

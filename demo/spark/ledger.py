@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does it add up? Counters of the bus on one side, what the lake holds on the other."""
+"""Compares the counters of the bus with the contents of the lake."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -54,15 +54,15 @@ def claims(found: list[Line], proof: dict[str, Any], kills: int, restarts: int =
             "; ".join(str(line) for line in wrong) or added,
         ),
         Claim(
-            "Spark was killed, and no row is missing or double",
+            "Spark was killed, and no row is missing or duplicated",
             kills > 0 and proof["complete"],
             "; ".join(proof["problems"])
-            or f"{kills} SIGKILL of driver, JVM and workers, {restarts} ends by itself; {proof['rows']:,} rows checked",
+            or f"{kills} SIGKILL of driver, JVM and workers, {restarts} other restarts; {proof['rows']:,} rows checked",
         ),
         Claim(
             "A replay publishes what was recorded",
             proof["replayed"] == proof["to_replay"] and proof["equal"],
             f"{proof['replayed']:,} of {proof['to_replay']:,} messages; "
-            + ("those of reliable topics compared one by one" if proof["equal"] else "contents differ"),
+            + ("on reliable topics compared one by one" if proof["equal"] else "contents differ"),
         ),
     ]

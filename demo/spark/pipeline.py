@@ -23,7 +23,7 @@ SUMMED = robot.TOPIC_NAMES
 TRAFFIC = "traffic"
 REPOSITORY = Path(__file__).resolve().parents[2]
 STARTS_WITHIN_S = 300.0  # decides only that it never will
-_KILL_AT = 0.35  # of the time under fire
+_KILL_AT = 0.35  # of the time in which processes are killed
 _RESTARTS = (
     3  # Spark gives up when a Python process takes ten seconds to start, which a busy machine brings about
 )
@@ -108,7 +108,7 @@ class Pipeline:
         self._start_job()
 
     def step(self, share: float) -> None:
-        """share: of the time under fire that is over."""
+        """share: the part of the run that is over."""
         self._check()
         if self.kills == 0 and share > _KILL_AT and self.figures().get("rows", 0) > 0:
             self._kill()
@@ -132,7 +132,7 @@ class Pipeline:
     def line(self) -> str:
         figures = self.figures()
         if not figures:
-            return "Spark: starting again after its kill" if self.kills else "Spark: starting"
+            return "Spark: starting again after SIGKILL" if self.kills else "Spark: starting"
         sums = ", ".join(f"{topic} {told['messages']:,}/s" for topic, told in sorted(self._sums.items()))
         lag = figures.get("lag")
         return (
