@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws a run as a picture: a panel for each question, drawn as those of `slipring bench` are.
 
-Dots are medians, bands span the rounds. Arrow IPC files, the ceiling of any Python source, are a line across their
-panel. Of the delay and of micro-batches the dots are percentiles.
+Dots are medians, bands span the rounds. The dashed line is a Python source that only hands Arrow IPC files to Spark: a
+reference, measured in the same rounds. Spark reads Parquet files without Python, so that they can be ahead of it. Of
+the delay and of micro-batches the dots are percentiles.
 """
 
 from pathlib import Path
@@ -10,11 +11,14 @@ from typing import Any
 
 from benchmarks.spark.delay import percentiles_ms
 from slipring.bench.panels import Panel, Row
-from slipring.bench.plot import COLOURS, INK, MARKS, PALE, draw_panel
+from slipring.bench.plot import COLUMNS, compose, save
 from slipring.bench.summary import Spread
 
-COLUMNS = 3
-LEGEND = {"ours": "Slipring", "rival": "Spark's own", "floor": "Arrow IPC: the least a Python source does"}
+LEGEND = {
+    "ours": "Slipring",
+    "rival": "Spark's own",
+    "floor": "Arrow IPC files from a Python source, for reference",
+}
 # a line of the picture for each size; six columns to nothing are in the tables
 WAYS = ("value to nothing", "six columns to Parquet", "value to a topic")
 
@@ -85,34 +89,5 @@ def _note(run: dict[str, Any]) -> str:
 
 
 def draw(run: dict[str, Any], picture: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    from matplotlib.lines import Line2D
-
-    found = panels(run)
-    lines = [found[first : first + COLUMNS] for first in range(0, len(found), COLUMNS)]
-    tallest = [max(len(panel.rows) for panel in line) for line in lines]
-    heights = [0.29 * count + 1.05 for count in tallest]
-    size = (5.3 * COLUMNS, sum(heights) + 1.0)
-    figure, grid = pyplot.subplots(len(lines), COLUMNS, figsize=size, squeeze=False, height_ratios=heights)
-    for at, axes in enumerate(grid.flat):
-        axes.set_visible(at < len(found))
-        if at < len(found):
-            draw_panel(axes, found[at], tallest[at // COLUMNS])
-    top = 1 - 0.32 / size[1]
-    title: dict[str, Any] = {"fontsize": 14, "fontweight": "bold", "color": INK}
-    figure.text(0.012, top, "Slipring in Spark, beside Spark's own files and sources", **title)
-    marks = [
-        Line2D([], [], marker=MARKS[kind], color=COLOURS[kind], linewidth=0, label=text)
-        for kind, text in LEGEND.items()
-    ]
-    below = top - 0.04 / size[1]
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.006, below), "borderaxespad": 0}
-    figure.legend(handles=marks, ncols=3, frameon=False, fontsize=9.5, handletextpad=0.2, **place)
-    figure.text(0.012, 0.006, _note(run), fontsize=8, color=PALE)
-    figure.tight_layout(rect=(0, 0.02, 1, below - 0.3 / size[1]))
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(picture, dpi=110)
-    pyplot.close(figure)
+    title = "Slipring in Spark, beside Spark's own files and sources"
+    save(compose(panels(run), COLUMNS, title, LEGEND, _note(run)), picture)

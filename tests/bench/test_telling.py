@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader sees of a run: units, order, remarks, pictures."""
 
+import itertools
+
 import pytest
 
 from slipring.bench import panels, plot, report, textplot
@@ -112,6 +114,56 @@ def test_bars_in_text_are_longer_for_more():
     lines = list(textplot.lines([sample("pyzmq", 1e5), sample("slipring", 1e6), sample("c-core", 1e7)]))
     lengths = [sum(line.count(ink) for ink in textplot.INK.values()) for line in lines[1:4]]
     assert lengths == sorted(lengths, reverse=True) and lengths[-1] > 0
+
+
+def test_a_panel_names_what_is_ahead_of_the_c_program():
+    samples = [sample("slipring", 2e7), sample("c-core", 1e7), sample("pyzmq", 1e5)]
+    (panel,) = panels.panels(samples)
+    assert panel.note == "messages, more is better; slipring ahead of c-core in this run"
+    (panel,) = panels.panels(samples[1:])
+    assert panel.note == "messages, more is better" and panel.reference.name == "c-core"
+
+
+@pytest.mark.parametrize("factor", [1.05, 1.3, 2.56, 3.3, 7, 20, 150, 1e4, 1e9])
+def test_a_scale_has_three_to_six_ticks(factor):
+    for mantissa in (1.0, 1.01, 1.6, 2.5, 3.1, 4.9, 5.1, 7.7, 9.99):
+        low, high = mantissa * 1e-3, mantissa * 1e-3 * factor
+        found = plot.ticks(low, high)
+        assert 3 <= len(found) <= 6, found
+        assert found == sorted(set(found)) and low <= found[0] and found[-1] <= high
+
+
+def texts_of(figure):
+    """All that is written in a picture, with its place in it."""
+    from matplotlib.text import Text
+
+    figure.canvas.draw()
+    for text in figure.findobj(lambda one: isinstance(one, Text) and one.get_visible() and one.get_text()):
+        if text.axes is None or text.axes.get_visible():
+            yield text, text.get_window_extent()
+
+
+@pytest.mark.leaks_allowed("matplotlib keeps the fonts it has used open")
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_nothing_in_a_picture_is_cut_and_scales_have_ticks_that_do_not_touch(count):
+    from matplotlib import pyplot
+
+    rows = [("slipring-one-writer", 2.1e7), ("slipring", 2e7), ("c-core", 1.9e7), ("pyzmq-multipart", 1.5e7)]
+    samples = [sample(name, value) for name, value in rows]
+    (panel,) = panels.panels(samples)
+    about = plot.note(run([{**each, "bystanders": 0.5} for each in samples], rounds=5))
+    title = "Slipring beside its rivals, one Python process to another"
+    figure = plot.compose([panel] * count, min(count, 3), title, panels.LEGEND, 2 * about)
+    try:
+        for text, place in texts_of(figure):
+            assert figure.bbox.x0 <= place.x0 and place.x1 <= figure.bbox.x1, text
+            assert figure.bbox.y0 <= place.y0 and place.y1 <= figure.bbox.y1, text
+        for axes in (axes for axes in figure.axes if axes.get_visible()):
+            labels = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+            assert len(labels) >= 2
+            assert all(a.x1 < b.x0 for a, b in itertools.pairwise(labels)), labels
+    finally:
+        pyplot.close(figure)
 
 
 @pytest.mark.leaks_allowed("matplotlib keeps the fonts it has used open")

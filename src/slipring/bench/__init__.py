@@ -6,5 +6,5 @@
 questions/   what is asked: cases, how each is measured, the figure that counts
 ours/        Slipring as it is measured
 rivals/      everybody else, and what to install for them
-floors/      what no program on this machine can be faster than, in C
+floors/      the same work in C, without Python, for reference
 """

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a picture of a run shows, whoever draws it: rows of a figure, the best first, each ours, a rival or a floor."""
+"""The panels of a picture of a run: rows of a figure, the best first; each is ours, a rival or a C program.
+
+The kind of a C program is "floor", as it is called in a run's results. It is a reference: it does the same without
+Python, in rounds of its own, so that another transport can be ahead of it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from slipring.bench import summary
 from slipring.bench.bars import Samples, more_is_better
 from slipring.bench.rivals import kind_of
 from slipring.bench.spelling import heading
+
+LEGEND = {"ours": "Slipring", "rival": "others", "floor": "C without Python, for reference"}
 
 
 @dataclass(frozen=True)
@@ -25,9 +31,18 @@ class Panel:
     rows: list[Row]
 
     @property
+    def reference(self) -> Row | None:
+        """The best C program."""
+        return next((row for row in self.rows if row.kind == "floor"), None)
+
+    @property
     def note(self) -> str:
-        """What the scale is."""
-        return f"{heading(self.figure)}, {'more' if more_is_better(self.figure) else 'less'} is better"
+        """What the scale is, and what is ahead of the reference: its row is not the first then."""
+        scale = f"{heading(self.figure)}, {'more' if more_is_better(self.figure) else 'less'} is better"
+        at = self.rows.index(self.reference) if self.reference else 0
+        if not at or self.reference is None:
+            return scale
+        return f"{scale}; {', '.join(row.name for row in self.rows[:at])} ahead of {self.reference.name} in this run"
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a run in text, for a terminal without pictures: bars on a logarithmic scale, full for ours, grey for floors."""
+"""Draws a run in text, for a terminal: bars on a logarithmic scale, full for ours, pale for C programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import log10
 
 from slipring.bench.bars import Samples
-from slipring.bench.panels import Panel, Row, panels
+from slipring.bench.panels import LEGEND, Panel, Row, panels
 from slipring.bench.spelling import spelled
 
 WIDTH = 46
@@ -19,7 +19,7 @@ def lines(samples: Samples) -> Iterator[str]:
         yield f"{panel.title} ({panel.note}, logarithmic)"
         yield from bars(panel)
         yield ""
-    yield f"{INK['ours']} Slipring   {INK['rival']} others   {INK['floor']} floor: C on this machine"
+    yield "   ".join(f"{INK[kind]} {text}" for kind, text in LEGEND.items())
 
 
 def bars(panel: Panel) -> Iterator[str]:

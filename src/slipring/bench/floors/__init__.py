@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no program on this machine can be faster than: small C programs, measured in the same rounds as everybody.
+"""The same work without Python, for reference: small C programs, measured in the same rounds as all cases.
 
 They are built for each run, in its own folder, so that none is ever out of date. Without a compiler there are none, and
 without the core's sources, which an installed package does not bring, there is none of the core.
