@@ -27,7 +27,7 @@ COLUMNS = 3
 PANEL_IN = 5.3  # the width of a panel
 LEAST_IN = 7.4  # the width of a picture with one panel: its heading has room
 DPI = 150
-_STEPS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8))  # of a decade, until there are enough ticks
+_STEPS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 6, 8))  # of a decade, until there are enough ticks
 _FEWEST, _MOST = 3, 6
 
 
