@@ -3,6 +3,7 @@
 
 import os
 import random
+import resource
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,30 @@ def test_places_of_topics_that_are_gone_are_tidied_away(bus, state):
     bus.remove("t")
     ledger.tidy(bus, state)
     assert ledger.origins(state) == [] and not Path(state).exists()
+
+
+NO_SPACE = """
+import resource, signal
+from slipring.bridge import ledger
+bus.create("t")
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))  # as a full disk: a write fails
+try:
+    ledger.Origin(bus, "t", "test:origin", directory=state)
+except slipring.SystemFault as error:
+    say(error.argument)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+origin = ledger.Origin(bus, "t", "test:origin", directory=state)
+say(origin.send(1, b"x", "", "", 1))
+origin.close()
+"""
+
+
+def test_an_origin_that_found_no_space_can_be_opened_when_there_is(processes, state):
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
+    child = processes.start(NO_SPACE, state=state)
+    child.expect("state")
+    child.expect(0)
+    child.join()
 
 
 DOOMED = """

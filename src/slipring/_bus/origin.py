@@ -18,6 +18,7 @@ The file is locked while the origin is in use. It belongs to one generation of i
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -26,7 +27,7 @@ import struct
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from slipring.errors import Busy, PeerGone, SystemFault
+from slipring.errors import Busy, NoSpace, PeerGone, SlipringError, SystemFault
 
 from .directory import listed
 
@@ -102,23 +103,21 @@ class Origin:
         self.topic, self.origin = topic, origin
         self._path = _path(directory, topic, origin)
         self.publisher: Publisher = bus.publisher(topic, sender, **settings)
+        self._descriptor = -1
         try:
             facts = bus.stats(topic)
             self.generation, self.reliable = str(facts["generation"]), facts["delivery"] == "reliable"
             os.makedirs(directory, mode=0o700, exist_ok=True)
             self._descriptor = lock(self._path)
-        except BlockingIOError:
-            self.publisher.close()
-            raise Busy(f"{origin} is being published to topic {topic!r} already", argument="name") from None
-        except OSError as error:
-            self.publisher.close()
-            raise SystemFault(
-                f"cannot keep a ledger: {error}", argument="state", errno=error.errno or 0
-            ) from None
-        except BaseException:
-            self.publisher.close()
+            self.place = self._recover(bus)
+        except BaseException as error:
+            self._release()
+            if isinstance(error, BlockingIOError):
+                text = f"{origin} is being published to topic {topic!r} already"
+                raise Busy(text, argument="name") from None
+            if isinstance(error, OSError) and not isinstance(error, SlipringError):
+                raise _fault(error) from None
             raise
-        self.place = self._recover(bus)
 
     def _recover(self, bus: Bus) -> Place:
         note = os.pread(self._descriptor, _NOTE.size, 0)
@@ -146,8 +145,12 @@ class Origin:
             "upstream": self.upstream,
         }
         text = json.dumps(about).encode()
-        os.pwrite(self._descriptor, text, _ABOUT_AT)
-        os.ftruncate(self._descriptor, _ABOUT_AT + len(text))
+        try:
+            if os.pwrite(self._descriptor, text, _ABOUT_AT) != len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.ftruncate(self._descriptor, _ABOUT_AT + len(text))
+        except OSError as error:
+            raise _fault(error) from None
 
     def send(self, number: int, body: Any, type: str, sender: str, time_ns: int, lost: int = 0) -> int:
         """Publish, unless that number was published before; the sequence. Never waits: Full."""
@@ -185,8 +188,19 @@ class Origin:
         if forget:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._path)
-        os.close(self._descriptor)
-        self._descriptor = -1
+        self._release()
+
+    def _release(self) -> None:
+        self.publisher.close()
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _fault(error: OSError) -> NoSpace | SystemFault:
+    number = error.errno or 0
+    cls = NoSpace if number == errno.ENOSPC else SystemFault
+    return cls(f"cannot keep a ledger: {error}", argument="state", errno=number)
 
 
 def _about(text: bytes) -> dict[str, Any]:
