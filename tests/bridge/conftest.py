@@ -15,7 +15,9 @@ import slipring
 from bridge.proxy import Proxy
 
 SERVER = """
+import logging
 from slipring.bridge import Server
+logging.basicConfig()  # to stderr, for the test
 with Server(bus, address, state=state, **settings) as server:
     say(server.address)
     server.run()

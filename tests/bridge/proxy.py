@@ -5,6 +5,7 @@ proxy.address          the server's address, through here
 proxy.cut()            drop all connections (reset); new ones are served
 proxy.refuse() / .admit()   drop all, and whoever comes / serve again
 proxy.stall() / .flow()     pass nothing on, keep the connections open / pass on again: half-open peers
+proxy.limit(rate)      pass on so many bytes a second, each way; None: as fast as it goes
 proxy.watch            called with all that passes
 proxy.garble()         send random bytes into all connections, both ways
 """
@@ -14,6 +15,7 @@ import selectors
 import socket
 import struct
 import threading
+import time
 from urllib.parse import urlsplit
 
 
@@ -26,6 +28,8 @@ class Proxy:
         self._lock = threading.Lock()
         self._pairs: dict[socket.socket, socket.socket] = {}
         self._admitting, self._stalled, self._closing = True, False, False
+        self._rate: float | None = None
+        self._allowed: dict[socket.socket, tuple[float, float]] = {}  # when, and how many bytes
         self.connections = 0
         self.watch = lambda data: None
         self._selector = selectors.DefaultSelector()
@@ -41,7 +45,7 @@ class Proxy:
                         self._accept()
                     elif not self._stalled and key.fileobj in self._pairs:
                         self._pass_on(key.fileobj)
-            if self._stalled:
+            if self._stalled or self._rate is not None:
                 threading.Event().wait(0.005)
 
     def _accept(self) -> None:
@@ -60,9 +64,22 @@ class Proxy:
             self._pairs[one] = other
             self._selector.register(one, selectors.EVENT_READ)
 
+    def _allowance(self, one: socket.socket) -> int:
+        """How many bytes may pass now."""
+        if self._rate is None:
+            return 1 << 16
+        now = time.monotonic()
+        then, left = self._allowed.get(one, (now, 0.0))
+        left = min(left + (now - then) * self._rate, self._rate / 20)
+        self._allowed[one] = now, left - int(left)
+        return int(left)
+
     def _pass_on(self, one: socket.socket) -> None:
+        size = self._allowance(one)
+        if not size:
+            return
         try:
-            data = one.recv(1 << 16)
+            data = one.recv(size)
             if data:
                 self.watch(data)
                 self._pairs[one].sendall(data)
@@ -90,6 +107,9 @@ class Proxy:
 
     def admit(self) -> None:
         self._admitting = True
+
+    def limit(self, rate: float | None) -> None:
+        self._rate = rate
 
     def stall(self) -> None:
         self._stalled = True

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import socket
+import struct
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -179,3 +180,85 @@ def test_memory_is_bounded_at_both_ends_for_a_subscriber_that_never_reads(serve,
     seqs, lost = reader.hear()
     assert seqs == lost  # they were there before the topic: what they do not see is counted
     reader.join()
+
+
+MOST_BYTES = 1 << 30
+_READY = b"\x05READY\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER"
+
+
+def shake_hands(bad: socket.socket) -> None:
+    """ZMTP 3.1 without ZeroMQ: the greeting, then READY, each after the other side's."""
+    with bad.makefile("rb", buffering=0) as answers:
+        bad.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32))
+        greeting = b""
+        while len(greeting) < 64:
+            greeting += answers.read(64 - len(greeting))
+        bad.sendall(bytes([4, len(_READY)]) + _READY)
+        assert answers.read(1) == b"\x04"
+
+
+def frame(content: bytes, more: bool) -> bytes:
+    return bytes([2 | more]) + struct.pack(">Q", len(content)) + content
+
+
+@pytest.mark.parametrize("greeted", [False, True], ids=["before a greeting", "after a greeting"])
+def test_a_message_without_an_end_ends_its_sender_s_connection_only(serve, connect, greeted):
+    served = serve()
+    remote = connect(served.address)
+    with socket.create_connection(("127.0.0.1", urlsplit(served.address).port)) as bad:
+        shake_hands(bad)
+        if greeted:
+            bad.sendall(frame(GREETING[0], True) + frame(GREETING[1], False))
+        endless = frame(bytes(1 << 15), True)
+        with pytest.raises(ConnectionError):
+            for _ in range(MOST_BYTES // len(endless)):
+                bad.sendall(endless)
+    assert remote.publisher("t").send(b"x") == 0
+    assert "bytes came from it that are no message" in served.process.stderr
+
+
+def test_a_client_that_asks_and_never_reads_the_answers_is_refused(serve, connect):
+    served = serve()
+    remote = connect(served.address)
+    with socket.create_connection(("127.0.0.1", urlsplit(served.address).port)) as bad:
+        shake_hands(bad)
+        bad.sendall(frame(GREETING[0], True) + frame(GREETING[1], False))
+        request = wire.with_json(wire.REQUEST, 1, content={"request": "x" * 2000})
+        with pytest.raises(ConnectionError):
+            for _ in range(MOST_BYTES // 2000):
+                bad.sendall(frame(request[0], True) + frame(request[1], False))
+    assert remote.publisher("t").send(b"x") == 0
+    assert "it was refused" in served.process.stderr
+
+
+def test_an_error_does_not_repeat_all_that_a_client_sent(serve, connect):
+    remote = connect(serve().address)
+    with pytest.raises(slipring.BadArgument) as caught:
+        remote._link.request("x" * (1 << 20))
+    assert len(str(caught.value)) < 10_000
+
+
+def test_who_waits_for_a_taken_cursor_makes_nobody_else_wait(serve, connect, bus):
+    served = serve()
+    remote = connect(served.address)
+    remote.create("t")
+    taken = bus.subscriber("t", cursor="c")
+    opening = {"handle": 1, "topic": "t", "start": "new", "lossy": None, "cursor": "c", "conflate": False}
+    opening |= {"types": None, "ignore_types": [], "ignore_senders": [], "expires": None, "own": None}
+    opening |= {"messages": 1, "bytes": 1, "resume": None, "generation": None, "waited": False}
+    context = zmq.Context()
+    with context.socket(zmq.DEALER) as standby:
+        standby.linger = 0
+        standby.connect(f"tcp://127.0.0.1:{urlsplit(served.address).port}")
+        standby.send_multipart(GREETING)
+        standby.send_multipart(wire.with_json(wire.REQUEST, 1, content={"request": "subscribe", **opening}))
+        standby.send_multipart(wire.with_json(wire.REQUEST, 2, content={"request": "topics"}))
+        replies = []
+        while len(replies) < 2:
+            assert standby.poll(WATCHDOG_S * 1000)
+            letter = wire.decode(standby.recv_multipart())
+            if letter.kind == wire.REPLY:
+                replies.append((letter.numbers[0], letter.content.get("error")))
+    context.term()
+    assert replies == [(2, None), (1, "Busy")]
+    taken.close()

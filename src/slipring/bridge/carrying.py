@@ -7,6 +7,7 @@ One that has room and nothing to send is left to the watch (watch.py), which fin
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from slipring.errors import SlipringError
@@ -27,8 +28,14 @@ _ROOM_LOOK_S = 0.002
 class Carrying:
     """For the server's thread alone."""
 
-    def __init__(self, bus: Bus, send: Callable[[Session, wire.Frames], None]) -> None:
-        self._bus, self._send = bus, send
+    def __init__(
+        self,
+        bus: Bus,
+        send: Callable[[Session, wire.Frames], None],
+        report: Callable[[str, Exception], None],
+        for_client: Callable[[Session], AbstractContextManager[None]],
+    ) -> None:
+        self._bus, self._send, self._report, self._for_client = bus, send, report, for_client
         self._ready: dict[Outlet, Session] = {}
         self._owners: dict[Outlet, Session] = {}
         self._waiting: dict[Inlet, Session] = {}
@@ -48,10 +55,12 @@ class Carrying:
 
     def turn(self, now: float) -> None:
         for inlet, session in list(self._waiting.items()):
-            self._advance(inlet, session, now)
+            with self._for_client(session):
+                self._advance(inlet, session, now)
         for outlet, session in list(self._ready.items()):
-            if not self.pump(session, outlet):
-                self._ready.pop(outlet, None)
+            with self._for_client(session):
+                if outlet in self._owners and not self.pump(session, outlet):
+                    self._ready.pop(outlet, None)
 
     # In
 
@@ -60,7 +69,7 @@ class Carrying:
 
     def _advance(self, inlet: Inlet, session: Session, now: float) -> None:
         if not session.connected:
-            self._waiting.pop(inlet)  # the client sends it again when it is back
+            self._waiting.pop(inlet, None)  # the client sends it again when it is back
             return
         answer = inlet.advance(now)
         if not inlet.is_waiting:
@@ -93,6 +102,7 @@ class Carrying:
                 outlet.announced = True
                 self._send(session, self._attached(outlet))
         except SlipringError as error:
+            self._report(outlet.subscriber.topic, error)
             content = refusals.to_json(error)
             self._send(session, wire.with_json(wire.FAILED, outlet.number, outlet.epoch, content=content))
             session.drop_outlet(outlet.number)

@@ -17,6 +17,7 @@ from slipring.errors import Denied, PeerGone
 from . import keys, wire
 from .address import Address
 from .requirement import zmq
+from .transfer import MOST_FRAME_BYTES, Incoming, Outgoing
 
 _EVENTS = (
     zmq.EVENT_CLOSED
@@ -28,7 +29,7 @@ _EVENTS = (
     | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 )
 _HEARTBEAT_MS = 2_000
-_MOST_FRAME_BYTES = 4 << 30
+_MOST_LETTER_BYTES = 4 << 30
 
 
 class State(Enum):
@@ -49,6 +50,8 @@ class State(Enum):
 class Connection:
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], address: Address) -> None:
         self.state = State.TRYING
+        self.outgoing, self.incoming = Outgoing(self.send), Incoming(_MOST_LETTER_BYTES)
+        self._to_confirm: int | None = None
         pair = None if address.key is None else keys.load_pair(address.key, "key")
         server = None if address.server_key is None else keys.load_public(address.server_key, "server_key")
         self._socket = context.socket(zmq.DEALER)
@@ -73,14 +76,16 @@ class Connection:
         socket.handshake_ivl = max(1, int(address.connect_timeout_s * 1000))
         socket.connect_timeout = max(1, int(address.connect_timeout_s * 1000))
         socket.heartbeat_ivl, socket.heartbeat_timeout = _HEARTBEAT_MS, 4 * _HEARTBEAT_MS
-        socket.maxmsgsize = _MOST_FRAME_BYTES
+        socket.maxmsgsize = MOST_FRAME_BYTES
         socket.ipv6 = True
 
-    def wait(self, descriptor: int, timeout_s: float, to_send: bool) -> None:
+    def wait(self, descriptor: int, timeout_s: float, more_to_send: bool) -> None:
         """Until something happens here, the descriptor is readable, or the time is up."""
         if self._watched is None:
             self._watched = descriptor
             self._poller.register(descriptor, zmq.POLLIN)
+        waiting = more_to_send or not self.outgoing.is_idle
+        to_send = (waiting and self.outgoing.may_send) or self._to_confirm is not None
         self._poller.modify(self._socket, zmq.POLLIN | zmq.POLLOUT if to_send else zmq.POLLIN)
         self._poller.poll(int(max(0.0, timeout_s) * 1000))
         while not self.state.is_over and self._monitor.poll(0):
@@ -101,21 +106,26 @@ class Connection:
             ends = {State.TRYING: State.ABSENT, State.SHAKING: State.DOUBTFUL}
             self.state = ends.get(self.state, State.BROKEN)
 
-    def receive(self) -> wire.Letter | None:
+    def receive(self) -> list[bytes] | None:
         """What the bridge says, or None when that is nothing now."""
         try:
-            frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            return self._socket.recv_multipart(zmq.NOBLOCK)
         except zmq.Again:
             return None
-        return wire.decode(frames)
 
     def send(self, frames: wire.Frames) -> bool:
-        """False: not now."""
+        """At once, before all that waits. False: not now."""
         try:
             self._socket.send_multipart(frames, zmq.NOBLOCK)
         except zmq.Again:
             return False
         return True
+
+    def confirm(self, number: int | None = None) -> None:
+        """Tell the bridge how much has come from it: now, or as soon as that can be sent."""
+        self._to_confirm = self._to_confirm if number is None else number
+        if self._to_confirm is not None and self.send(wire.plain(wire.PONG, self._to_confirm)):
+            self._to_confirm = None
 
     def close(self, linger_ms: int = 0) -> None:
         self._socket.disable_monitor()

@@ -10,13 +10,15 @@ from slipring.errors import BadArgument, SystemFault
 
 from . import address as addresses
 from . import keys
+from .connections import Connections
 from .requirement import zmq
+from .transfer import MOST_FRAME_BYTES
 
 if TYPE_CHECKING:
     from slipring._bus.bus import Bus
 
 _DOMAIN = "slipring"
-_SEND_QUEUE = 10_000  # messages to one client; windows keep a sane one far below
+_SEND_QUEUE = 100_000  # messages to one client; what is unconfirmed is bounded far below (transfer.py)
 _RECEIVE_QUEUE = 16
 _MOST_HANDSHAKES = 64
 _TCP_HEARTBEAT_MS = 2_000
@@ -37,7 +39,6 @@ class Door:
         key: str | os.PathLike[str] | None,
         clients: str | os.PathLike[str] | None,
         insecure: bool,
-        max_message: int,
     ) -> None:
         host, port, path, query = addresses.split_endpoint(address.replace("://*:", "://0.0.0.0:"))
         if path or query:
@@ -53,7 +54,8 @@ class Door:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._guard: Any = None
         self._socket = self._context.socket(zmq.ROUTER)
-        self._configure(max_message)
+        self._configure()
+        self.connections = Connections(self._socket)
         try:
             if pair is not None and allowed is not None:
                 self._lock(pair, allowed)
@@ -65,15 +67,17 @@ class Door:
             raise SystemFault(text, argument="address", errno=error.errno or 0) from None
         endpoint: bytes = self._socket.getsockopt(zmq.LAST_ENDPOINT)  # type: ignore[assignment]
         self.endpoint = endpoint.decode().rstrip("\0")
+        self.connections.port = int(self.endpoint.rpartition(":")[2])
         self._poller = zmq.Poller()
         self._poller.register(self._socket, zmq.POLLIN)
+        self._poller.register(self.connections.monitor, zmq.POLLIN)
         self._watched = -1
 
-    def _configure(self, max_message: int) -> None:
+    def _configure(self) -> None:
         self._socket.linger = 0
         self._socket.router_mandatory = True  # who is gone is told, not passed over
         self._socket.sndhwm, self._socket.rcvhwm = _SEND_QUEUE, _RECEIVE_QUEUE
-        self._socket.maxmsgsize = max_message + (4 << 20)
+        self._socket.maxmsgsize = MOST_FRAME_BYTES
         self._socket.backlog = _MOST_HANDSHAKES
         self._socket.handshake_ivl = 5_000
         self._socket.heartbeat_ivl, self._socket.heartbeat_timeout = _TCP_HEARTBEAT_MS, 4 * _TCP_HEARTBEAT_MS
@@ -89,7 +93,7 @@ class Door:
         self._socket.zap_domain = _DOMAIN.encode()
 
     def wait(self, descriptor: int, timeout_s: float) -> None:
-        """Until somebody says something, the descriptor is readable, or the time is up."""
+        """Until somebody says something, comes or goes, the descriptor is readable, or the time is up."""
         if descriptor != self._watched:
             self._watched = descriptor
             self._poller.register(descriptor, zmq.POLLIN)
@@ -98,9 +102,17 @@ class Door:
     def receive(self) -> tuple[bytes, list[bytes]] | None:
         """(who, what), or None when there is nothing now."""
         try:
-            route, *frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            route = self._socket.recv(zmq.NOBLOCK)
         except zmq.Again:
             return None
+        if not self.connections.is_known(route):
+            first = self._socket.recv(copy=False)
+            self.connections.introduce(route, first)
+            frames = [first.bytes]
+        else:
+            frames = []
+        while self._socket.getsockopt(zmq.RCVMORE):
+            frames.append(self._socket.recv())
         return route, frames
 
     def send(self, route: bytes, frames: list[bytes]) -> bool:
@@ -114,6 +126,7 @@ class Door:
         return True
 
     def close(self) -> None:
+        self.connections.close()
         if self._guard is not None:
             self._guard.stop()
         self._socket.close(0)

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from typing import Any
 
 from slipring._bus.bus import Bus
 from slipring._bus.origin import Origin, Place, lock, origins
-from slipring.errors import TopicNotFound
+from slipring.errors import SlipringError, TopicNotFound
+
+log = logging.getLogger("slipring.bridge")
 
 __all__ = ["Origin", "Place", "directory_of", "origins", "tidy"]
 
@@ -22,14 +25,15 @@ def directory_of(bus: Bus, state: str | None = None) -> str:
 def tidy(bus: Bus, directory: str | None = None, is_old: Any = None) -> None:
     """Remove the places of origins whose topic is gone, and those that is_old(about, mtime_s) says are."""
     directory = directory or directory_of(bus)
-    generations: dict[str, str] = {}
+    generations: dict[str, str | None] = {}
     for about in origins(directory):
         topic = about.get("topic", "")
+        topic = topic if isinstance(topic, str) else ""
         with contextlib.suppress(OSError):
             path = os.path.join(directory, about["file"])
             if topic not in generations:
                 generations[topic] = _generation(bus, topic)
-            stale = about.get("generation") != generations[topic]
+            stale = generations[topic] not in (None, about.get("generation"))
             if stale or (is_old is not None and is_old(about, os.stat(path).st_mtime)):
                 descriptor = lock(path)
                 os.unlink(path)
@@ -40,8 +44,12 @@ def tidy(bus: Bus, directory: str | None = None, is_old: Any = None) -> None:
             os.rmdir(place)
 
 
-def _generation(bus: Bus, topic: str) -> str:
+def _generation(bus: Bus, topic: str) -> str | None:
+    """Empty: there is no such topic. None: its files cannot be read, so its origins stay."""
     try:
         return str(bus.stats(topic)["generation"]) if topic else ""
     except TopicNotFound:
         return ""
+    except SlipringError as error:
+        log.warning("topic %r of bus %r cannot be used: %s: %s", topic, bus.name, type(error).__name__, error)
+        return None

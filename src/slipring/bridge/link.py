@@ -47,7 +47,8 @@ class Link:
         self._fatal: Exception | None = None
         self._closing = False
         self._doubts = 0
-        self._heard = self._next_beat = 0.0
+        self._heard = self._progress = self._next_beat = 0.0
+        self._ended = False  # by the server, which has given this client up: connect again
         self._beat_s = 1.0
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._thread = threading.Thread(target=self._run, name="slipring-bridge-link", daemon=True)
@@ -75,8 +76,13 @@ class Link:
     def number(self) -> int:
         return next(self._numbers)
 
+    @property
+    def is_forked(self) -> bool:
+        """In a forked child: locks may be held for ever, by threads of the parent."""
+        return os.getpid() != self._pid
+
     def check_process(self) -> None:
-        if os.getpid() != self._pid:
+        if self.is_forked:
             raise ForkedHandle("this handle belongs to the parent process: open another one here")
 
     def check(self) -> None:
@@ -111,7 +117,7 @@ class Link:
         """The answered call, or its error. timeout_s: None for ever, -1 the patience of the address."""
         patience_s = self.address.connect_timeout_s if timeout_s == -1.0 else timeout_s
         try:
-            answered = call.done.wait(patience_s)
+            answered = self._answered(call, patience_s)
         finally:
             self.desk.forget(call)
         if not answered:
@@ -122,8 +128,19 @@ class Link:
             raise call.error
         return call
 
+    def _answered(self, call: Call, patience_s: float | None) -> bool:
+        """Patience ends with silence: on a slow link an answer waits for what is under way before it."""
+        if patience_s is None:
+            return call.done.wait()
+        asked, left_s = time.monotonic(), patience_s
+        while not call.done.wait(left_s):
+            left_s = max(asked, self._progress) + patience_s - time.monotonic()
+            if left_s <= 0:
+                return False
+        return True
+
     def close(self) -> None:
-        if os.getpid() != self._pid or self._closing:
+        if self.is_forked or self._closing:
             return
         self.desk.post(wire.plain(wire.BYE))
         self._closing = True
@@ -168,16 +185,18 @@ class Link:
     def _serve_one_connection(self) -> bool:
         """From connecting to the break; whether it was ever greeted."""
         connection = Connection(self._context, self.address)
-        greeted = False
+        greeted = self._ended = False
+        silent = 0  # turns; the first one may only show that this process could not listen
         try:
             connection.send(self._hello())
             limit = time.monotonic() + self.address.connect_timeout_s
-            while not self._closing and self._fatal is None and not connection.state.is_over:
-                if time.monotonic() > limit:
-                    break
+            while not (self._closing or self._ended or connection.state.is_over) and self._fatal is None:
                 self._turn(connection)
                 if self.connected:
                     greeted, limit = True, self._heard + self.silence_s
+                silent = silent + 1 if time.monotonic() > limit else 0
+                if silent > 1:
+                    break
             if not self._closing:
                 self._judge(connection.state, greeted)
         except wire.Malformed:
@@ -206,22 +225,34 @@ class Link:
 
     def _turn(self, connection: Connection) -> None:
         timeout_s = max(0.0, self._next_beat - time.monotonic()) if self.connected else 0.1
-        connection.wait(self.desk.bell, timeout_s, to_send=self.desk.has_letters)
+        connection.wait(self.desk.bell, timeout_s, more_to_send=self.desk.has_letters)
         self.desk.quiet()
         for _ in range(_LETTERS_A_TURN):
-            letter = connection.receive()
-            if letter is None:
+            frames = connection.receive()
+            if frames is None:
                 break
             self._heard = time.monotonic()
-            self._take(letter)
+            self._take(connection, connection.incoming.take(frames))
         if self.connected and time.monotonic() >= self._next_beat:
             self._next_beat = time.monotonic() + self._beat_s
-            self.desk.post(wire.plain(wire.PING, 0))
-        self.desk.send(connection.send)
+            connection.send(wire.plain(wire.PING, 0))
+        connection.confirm()
+        connection.outgoing.flush()
+        self.desk.send(connection.outgoing.offer)
 
-    def _take(self, letter: wire.Letter) -> None:
+    def _take(self, connection: Connection, letter: wire.Letter | None) -> None:
+        if letter is None or letter.kind not in (wire.PING, wire.PONG) or letter.numbers[0]:
+            self._progress = self._heard
+        if letter is None:
+            return
         kind, numbers, content = letter
-        if kind == wire.WELCOME and not self.connected:
+        if kind == wire.PING and numbers[0]:
+            connection.confirm(numbers[0])
+        elif kind == wire.PONG:
+            connection.outgoing.confirm(numbers[0])
+        elif kind == wire.ENDED:
+            self._ended = True
+        elif kind == wire.WELCOME and not self.connected:
             self._start(content)
         elif kind == wire.REFUSED:
             self._fatal = refusals.from_json(content)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BATCH_MESSAGES = 256
 BATCH_BYTES = 256 << 10
 _MOST_BATCHES = 1024
+_MOST_UNASKED = 64  # batches beyond the window that a conflating client has asked for and not acknowledged
 
 
 class Window(NamedTuple):
@@ -77,6 +78,11 @@ class Outlet:
             return True
         unfilled = self._messages < self.window.messages and self._bytes < self.window.bytes
         return unfilled and len(self._sent) < _MOST_BATCHES
+
+    @property
+    def may_exceed(self) -> bool:
+        """A conflating subscription is sent the newest message when its client asks, room or not."""
+        return self.conflate and len(self._sent) < _MOST_UNASKED
 
     def read(self, whatever: bool = False) -> wire.Frames | None:
         """The next batch, if there is something to tell and room for it; `whatever`: room or not."""

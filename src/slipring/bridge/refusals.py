@@ -9,16 +9,17 @@ from slipring import errors
 from slipring.errors import RemoteError, SlipringError, TopicExists
 
 _BUILTIN: dict[str, type[Exception]] = {"TypeError": TypeError, "ValueError": ValueError}
+_MOST_CHARACTERS = 2000  # a message may quote what a client sent
 _FIELDS = ("argument", "found", "asked")
 
 
 def to_json(error: Exception) -> dict[str, Any]:
     """An error as a peer can raise it again."""
-    content: dict[str, Any] = {"error": type(error).__name__, "message": str(error)}
+    content: dict[str, Any] = {"error": type(error).__name__, "message": str(error)[:_MOST_CHARACTERS]}
     for field in _FIELDS:
         value = getattr(error, field, "")
         if isinstance(value, str) and value:
-            content[field] = value
+            content[field] = value[:_MOST_CHARACTERS]
     number = getattr(error, "errno", None)
     if isinstance(number, int):
         content["errno"] = number

@@ -106,18 +106,24 @@ def publisher(session: Session, content: Content) -> Content:
     number = _new_number(session, content)
     topic, sender, origin = (_of(content, name, str) for name in ("topic", "sender", "origin"))
     generation = _of(content, "generation", str, optional=True)
-    inlet = session.inlets.get(number)
+    upstream = _texts(content, "upstream")
+    inlet, opened = session.inlets.get(number), False
     if inlet is None or inlet.origin.origin != origin:
         if generation is not None and topic not in session.bus.topics():
             raise TopicGone(f"topic {topic!r} was removed")
-        inlet = session.evicting(lambda: _open(session, number, topic, sender, origin, _settings(content)))
+        inlet = _open(session, number, topic, sender, origin, _settings(content))
         session.inlets[number] = inlet
+        opened = True
     if generation is not None and inlet.origin.generation != generation:
         session.inlets.pop(number).close(forget=True)
         raise TopicGone(f"topic {topic!r} was removed, and made again")
-    upstream = _texts(content, "upstream")
     if upstream is not None:
-        inlet.origin.tell_upstream(upstream)
+        try:
+            inlet.origin.tell_upstream(upstream)
+        except SlipringError:
+            if opened:  # the client is told that it has none
+                session.inlets.pop(number).close()
+            raise
     facts = {"generation": inlet.origin.generation, "reliable": inlet.origin.reliable}
     return {**facts, "place": inlet.place()}
 
@@ -125,7 +131,11 @@ def publisher(session: Session, content: Content) -> Content:
 def _open(session: Session, number: int, topic: str, sender: str, origin: str, settings: Content) -> Inlet:
     place = {"directory": session.directory, "sender": sender}
     found = ledger.Origin(session.bus, topic, origin, **place, **settings)
-    return Inlet(number, found, session.bus.stats(topic)["capacity"])
+    try:
+        return Inlet(number, found, session.bus.stats(topic)["capacity"])
+    except SlipringError:
+        found.close()
+        raise
 
 
 def subscribers(session: Session, content: Content) -> int:
@@ -133,7 +143,9 @@ def subscribers(session: Session, content: Content) -> int:
 
 
 def close_publisher(session: Session, content: Content) -> None:
-    inlet = session.inlets.pop(_of(content, "handle", int), None)
+    number = _of(content, "handle", int)
+    session.cancel(number)
+    inlet = session.inlets.pop(number, None)
     if inlet is not None:
         inlet.close(forget=_of(content, "forget", bool))
 
@@ -149,16 +161,18 @@ def subscribe(session: Session, content: Content) -> Content:
         return _facts(session, old)
     if old is not None:
         session.drop_outlet(number)
-    subscriber = session.evicting(lambda: _attach(session, content, position))
-    before = _go_to(subscriber, content, position)
     messages, size = (_of(content, name, int) for name in ("messages", "bytes"))
-    limit = session.window
+    conflate, limit = _of(content, "conflate", bool), session.window
     window = Window(max(1, min(messages, limit.messages)), max(1, min(size, limit.bytes)))
-    outlet = Outlet(
-        number, subscriber, window, _of(content, "conflate", bool), content.get("cursor") is not None
-    )
+    subscriber = _attach(session, content, position)
+    before = _go_to(subscriber, content, position)
+    outlet = Outlet(number, subscriber, window, conflate, content.get("cursor") is not None)
     session.add_outlet(outlet)
-    return _facts(session, outlet, before)
+    try:
+        return _facts(session, outlet, before)
+    except SlipringError:
+        session.drop_outlet(number)  # the client is told that it has none
+        raise
 
 
 def _attach(session: Session, content: Content, position: int | None) -> Subscriber:
@@ -232,7 +246,9 @@ def _facts(session: Session, outlet: Outlet, before: tuple[int, int] | None = No
 
 
 def unsubscribe(session: Session, content: Content) -> None:
-    session.drop_outlet(_of(content, "handle", int))
+    number = _of(content, "handle", int)
+    session.cancel(number)
+    session.drop_outlet(number)
 
 
 def seek(session: Session, content: Content) -> Content:
@@ -252,7 +268,8 @@ def look(session: Session, content: Content) -> Content:
     return _facts(session, session.outlet(_of(content, "handle", int)))
 
 
-BUSY_WITH_THE_GONE = (Busy, TooManyReaders, TooManyWriters)
+TAKEN = (Busy, TooManyReaders, TooManyWriters)
+TRIED_AGAIN = ("publisher", "subscribe")
 REQUESTS: dict[str, Callable[[Session, Content], Any]] = {
     function.__name__: function
     for function in (

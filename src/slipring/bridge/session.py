@@ -7,13 +7,13 @@ was.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+import logging
+from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument, SlipringError
 
 from . import refusals, requests, wire
+from .transfer import Incoming, Outgoing
 
 if TYPE_CHECKING:
     from slipring._bus.bus import Bus
@@ -22,20 +22,31 @@ if TYPE_CHECKING:
     from .outlet import Outlet, Window
     from .server import Server
 
-_EVICTIONS = 10
-_EVICTION_PAUSE_S = 0.005
-Made = TypeVar("Made")
+log = logging.getLogger("slipring.bridge")
+
+MOST_UNREAD_BYTES = 8 << 20  # of replies that wait for a client to read what was sent before
+_LETTER_BYTES = 8 << 20  # of a message of the protocol, beside the bodies in it
 
 
 class Session:
     def __init__(self, server: Server, client: bytes, route: bytes, now: float) -> None:
         self._server = server
-        self.client, self.route = client, route
-        self.heard, self.gone_since = now, 0.0
-        self.connected = True
+        self.client = client
+        self.gone_since = 0.0
         self.inlets: dict[int, Inlet] = {}
         self.outlets: dict[int, Outlet] = {}
         self._resent: list[wire.Frames] = []
+        self.connect(route, now)
+
+    def connect(self, route: bytes, now: float) -> None:
+        """From now on it speaks through this connection; what waited for the last one is asked for again."""
+        self.route, self.heard, self.connected = route, now, True
+        self.outgoing = Outgoing(lambda frames: self._server.send_now(self, frames))
+        self.incoming = Incoming(self._server.max_message + _LETTER_BYTES)
+
+    @property
+    def does_not_read(self) -> bool:
+        return self.outgoing.replies_bytes > MOST_UNREAD_BYTES
 
     @property
     def bus(self) -> Bus:
@@ -51,7 +62,6 @@ class Session:
 
     def receive(self, letter: wire.Letter, now: float) -> None:
         """Do what the client asks; raises Malformed for what only a server may say."""
-        self.heard = now
         kind, numbers, content = letter
         if kind == wire.PUBLISH:
             request, number, patience_s = numbers
@@ -61,22 +71,32 @@ class Session:
         elif kind == wire.SYNC:
             self._sync(*numbers)
         elif kind == wire.REQUEST:
-            self._answer(numbers[0], content)
+            self.answer(numbers[0], content)
         elif kind == wire.PING:
-            self.send(wire.plain(wire.PONG, *numbers))
+            self._server.send_now(self, wire.plain(wire.PONG, *numbers))
+        elif kind == wire.PONG:
+            self.outgoing.confirm(numbers[0])
+            self._server.flush(self)
         elif kind != wire.BYE:
             raise wire.Malformed(f"kind {kind!r} from a client")
 
     def send(self, frames: wire.Frames) -> None:
         self._server.send(self, frames)
 
-    def _answer(self, number: int, content: dict[str, object]) -> None:
-        request = requests.REQUESTS.get(str(content.get("request")))
+    def answer(self, number: int, content: dict[str, object], until: float | None = None) -> None:
+        """Do what is asked, or have it tried again: what another client has may be free in a moment, if that
+        client is gone. until: when that ends."""
+        name = str(content.get("request"))
+        request = requests.REQUESTS.get(name)
         try:
             if request is None:
-                raise BadArgument(f"there is no request {content.get('request')!r}", argument="request")
+                raise BadArgument(f"there is no request {name!r}", argument="request")
             reply = {"value": request(self, content)}
         except (SlipringError, OSError, TypeError, ValueError, OverflowError) as error:
+            taken = isinstance(error, requests.TAKEN) and name in requests.TRIED_AGAIN
+            if taken and self._server.postpone(self, number, content, until):
+                return
+            self._server.report(str(content.get("topic", "")), error)
             reply = refusals.to_json(error)
         self.send(wire.with_json(wire.REPLY, number, content=reply))
         resent, self._resent = self._resent, []
@@ -107,7 +127,7 @@ class Session:
     def _sync(self, number: int, epoch: int, token: int) -> None:
         """Send everything there is, as far as there is room, and say so."""
         outlet = self.outlets.get(number)
-        while outlet is not None and self._server.carrying.pump(self, outlet, whatever=outlet.conflate):
+        while outlet is not None and self._server.carrying.pump(self, outlet, whatever=outlet.may_exceed):
             if outlet.conflate:
                 break
         self.send(wire.plain(wire.SYNCED, number, epoch, token))
@@ -132,7 +152,12 @@ class Session:
         outlet = self.outlets.pop(number, None)
         if outlet is not None:
             self._server.carrying.forget(outlet)
-            outlet.close()
+            try:
+                outlet.close()
+            except (SlipringError, OSError) as error:
+                log.warning(
+                    "a subscriber of topic %r could not be closed: %s", outlet.subscriber.topic, error
+                )
 
     def tell_gone(self, topic: str) -> None:
         """Its subscribers hear of a removed topic before whoever removed it has the answer."""
@@ -145,21 +170,16 @@ class Session:
         """Behind the answer that is being made."""
         self._resent = frames
 
-    def evicting(self, make: Callable[[], Made]) -> Made:
-        """What somebody has whose connection is gone is taken from them for one who is here."""
-        for _ in range(_EVICTIONS):
-            try:
-                return make()
-            except requests.BUSY_WITH_THE_GONE:
-                if not self._server.has_others(self):
-                    raise
-                if not self._server.drop_unreachable(self):
-                    time.sleep(_EVICTION_PAUSE_S)
-        return make()
+    def cancel(self, handle: int) -> None:
+        """A handle that is still to be opened is not wanted any more."""
+        self._server.cancel(self, handle)
 
     def close(self) -> None:
         for number in list(self.outlets):
             self.drop_outlet(number)
         for inlet in self.inlets.values():
-            inlet.close()
+            try:
+                inlet.close()
+            except (SlipringError, OSError) as error:
+                log.warning("a publisher of topic %r could not be closed: %s", inlet.origin.topic, error)
         self.inlets.clear()

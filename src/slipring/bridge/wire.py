@@ -2,9 +2,9 @@
 """The messages between a bridge server and its clients, as docs/spec/bridge.md defines them.
 
 A message is a list of frames. The first is one letter, the kind, and its numbers; what follows depends on the
-kind: nothing, one frame of JSON, or a table and the bodies it describes. Everything that came from the
-network is checked here, against what was received and nothing else: the rest of the package sees only what
-passed.
+kind: nothing, one frame of JSON, one of raw bytes, or a table and the bodies it describes. Everything that came
+from the network is checked here, against what was received and nothing else: the rest of the package sees only
+what passed. Messages that are too large to be sent at once are cut and joined by transfer.py.
 """
 
 from __future__ import annotations
@@ -15,21 +15,23 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 MAGIC: Final = b"SLRB"
-VERSION: Final = 1
+VERSION: Final = 2
 CLIENT_ID_BYTES: Final = 16
 MOST_JSON_BYTES: Final = 4 << 20
-MOST_TEXT_BYTES: Final = 1024  # 255 bytes that are not UTF-8 are replaced, and grow
+MOST_NAME_BYTES: Final = 255  # of a type or sender in a ring
+MOST_TEXT_BYTES: Final = 1024  # the same on its way: bytes that are not UTF-8 are replaced, and grow
 MOST_PARCELS: Final = 65536
 
 _RECORD = struct.Struct("<QqQQIHH")  # number, time_ns, lost, filtered, sizes of body, type, sender
 
-# The numbers behind the kind's letter, and what frames follow: "" none, "j" JSON, "p" parcels.
-HELLO, WELCOME, REFUSED = b"H", b"W", b"X"
+# The numbers behind the kind's letter, and what frames follow: "" none, "j" JSON, "b" bytes, "p" parcels.
+HELLO, WELCOME, REFUSED, ENDED = b"H", b"W", b"X", b"E"
 REQUEST, REPLY = b"R", b"r"
 PUBLISH, BATCH, ACK = b"P", b"B", b"A"
 SYNC, SYNCED = b"S", b"s"
 ATTACHED, FAILED = b"T", b"F"
 PING, PONG, BYE = b"I", b"O", b"Q"
+LARGE, PIECE = b"L", b"D"
 _KINDS: Final[dict[bytes, tuple[struct.Struct, str]]] = {
     HELLO: (struct.Struct("<4sH16s"), "j"),  # magic, version, client id
     WELCOME: (struct.Struct("<H"), "j"),  # version
@@ -49,7 +51,11 @@ _KINDS: Final[dict[bytes, tuple[struct.Struct, str]]] = {
     PING: (struct.Struct("<Q"), ""),
     PONG: (struct.Struct("<Q"), ""),
     BYE: (struct.Struct("<"), ""),
+    ENDED: (struct.Struct("<"), ""),
+    LARGE: (struct.Struct("<B4Q"), ""),  # how many frames the message has that follows in pieces, their sizes
+    PIECE: (struct.Struct("<"), "b"),
 }
+_FRAMES: Final = {"": 1, "j": 2, "b": 2, "p": 4}
 
 
 class Malformed(ValueError):
@@ -73,7 +79,7 @@ class Letter(NamedTuple):
 
     kind: bytes
     numbers: tuple[Any, ...]
-    content: Any  # None, a dict, or a list of parcels
+    content: Any  # None, a dict, bytes, or a list of parcels
 
 
 Frames = list[bytes]
@@ -113,10 +119,12 @@ def decode(frames: Sequence[bytes]) -> Letter:
     numbers = layout.unpack_from(head, 1)
     if any(isinstance(number, int) and number >= 1 << 63 for number in numbers):
         raise Malformed("a number beyond 2**63")
-    if len(frames) != {"": 1, "j": 2, "p": 4}[follows]:
+    if len(frames) != _FRAMES[follows]:
         raise Malformed(f"kind {kind!r} with {len(frames)} frames")
     if follows == "j":
         return Letter(kind, numbers, _json(frames[1]))
+    if follows == "b":
+        return Letter(kind, numbers, frames[1])
     return Letter(kind, numbers, _parcels(*frames[1:]) if follows else None)
 
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -38,6 +40,22 @@ def command() -> None:
     """
 
 
+class _Complaints(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(self.format(record))
+
+
+@contextlib.contextmanager
+def _complaining() -> Iterator[None]:
+    """What the bridge logs goes to stderr: topics that cannot be used, peers that are refused."""
+    log, handler = logging.getLogger("slipring.bridge"), _Complaints(logging.WARNING)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
 def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, False, ())}
 
@@ -68,7 +86,7 @@ def serve(target: Target, /, config: str | None, **options: Any) -> None:
 
     settings = (load(config)["serve"] if config else {}) | _given(**options)
     bus_name, root = settings.pop("bus", target.name), settings.pop("root", target.root)
-    with slipring.Bus(bus_name, root=root) as bus, Server(bus, **settings) as server:
+    with _complaining(), slipring.Bus(bus_name, root=root) as bus, Server(bus, **settings) as server:
         tables.put_line(server.address)
         server.run()
 
@@ -150,13 +168,18 @@ def _report(mirrors: list[Any], interval: float, form: str, limit_s: float | Non
                 time.sleep(interval)
         return
     complain("mirroring")
-    while time.monotonic() < ends:
-        time.sleep(min(interval, max(0.0, ends - time.monotonic())))
-        if form == "json":
-            topics = [{"mirror": mirror.name, **status} for mirror in mirrors for status in mirror.status()]
-            tables.put_json({"time_ns": time.time_ns(), "topics": topics})
-        else:
-            tables.put_table(_COLUMNS, _cells(mirrors))
+    with _complaining():
+        while time.monotonic() < ends:
+            time.sleep(min(interval, max(0.0, ends - time.monotonic())))
+            _report_once(mirrors, form)
+
+
+def _report_once(mirrors: list[Any], form: str) -> None:
+    if form == "json":
+        topics = [{"mirror": mirror.name, **status} for mirror in mirrors for status in mirror.status()]
+        tables.put_json({"time_ns": time.time_ns(), "topics": topics})
+    else:
+        tables.put_table(_COLUMNS, _cells(mirrors))
 
 
 def _cells(mirrors: list[Any]) -> list[list[str]]:
