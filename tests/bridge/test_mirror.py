@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mirrors: what is copied, under which name, with what of the original; circles are refused."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 import slipring
@@ -144,3 +147,28 @@ def test_a_wrong_rule_is_refused_by_name(bus, far, rule):
     with pytest.raises(slipring.BadArgument) as caught:
         Mirror(bus, far, [rule])
     assert caught.value.argument == "topics"
+
+
+@pytest.mark.parametrize("size", [20, 85, 86, 255])
+def test_a_mirror_carries_messages_whose_type_is_not_utf8_and_counts_those_it_shortens(
+    bus, bus_root, state, size
+):
+    pub = bus.publisher("t", sender="ann")
+    pub.send(b"before", type="plain")
+    pub.send(b"strange", type="Z" * size)
+    pub.send(b"after", type="plain")
+    ring = Path(bus.path) / "t.ring"
+    content = ring.read_bytes()
+    assert content.count(b"Z" * size) == 1
+    descriptor = os.open(ring, os.O_RDWR)
+    os.pwrite(descriptor, b"\xff" * size, content.index(b"Z" * size))
+    os.close(descriptor)
+    with (
+        slipring.Bus("far", root=bus_root) as far,
+        Mirror(bus, far, ["t"], source_state=state, target_state=state).start() as mirror,
+    ):
+        copy = far.subscriber("t", start="oldest")
+        got = [copy.recv(WATCHDOG_S) for _ in range(3)]
+        assert [message.body for message in got] == [b"before", b"strange", b"after"]
+        assert got[1].type == "\ufffd" * min(size, 85) and got[1].sender == "ann"
+        assert mirror.status()[0]["shortened"] == (size > 85)

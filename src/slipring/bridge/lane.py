@@ -8,6 +8,7 @@ which is committed only behind what was published, has kept everything from ther
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -18,15 +19,25 @@ from . import loops, wire
 from .sink import Sink, open_sink
 
 if TYPE_CHECKING:
-    from slipring._bus.subscriber import Subscriber
+    from slipring._bus.subscriber import Message, Subscriber
 
     from .mirror import Mirror
+
+log = logging.getLogger("slipring.bridge")
 
 _BATCH_MESSAGES, _BATCH_BYTES = 256, 256 << 10
 _PATIENCE_S = 0.5
 _CIRCLE_CHECK_S = 2.0
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.05, 2.0
 _SAME = ("capacity", "slots", "delivery")
+
+
+def _fitting(text: str) -> str:
+    """A type or sender as long as a ring takes it: bytes that are not UTF-8 are replaced by longer ones."""
+    encoded = text.encode()
+    if len(encoded) <= wire.MOST_NAME_BYTES:
+        return text
+    return encoded[: wire.MOST_NAME_BYTES].decode(errors="ignore")
 
 
 class Lane:
@@ -36,22 +47,34 @@ class Lane:
         self._sub: Subscriber | None = None
         self._sink: Sink | None = None
         self._base_lost = 0
-        self._lag = 0
+        self._lag = self._shortened = 0
         self.state, self.problem = "starting", ""
         self._next_check = 0.0
         self._thread = threading.Thread(target=self._run, name=f"slipring-mirror-{topic}", daemon=True)
 
-    def start(self) -> None:
-        """Open both ends here, so that what can never work is told at once; then go on in a thread."""
+    def start(self, named: bool) -> None:
+        """Open both ends here, so that what can never work is told at once; then go on in a thread.
+
+        named: the topic was asked for by its name; one that a pattern has found, and that cannot be used now,
+        is tried again.
+        """
         try:
             self._open()
-        except (TopicNotFound, Busy) as error:
-            self._close()
-            self.problem = str(error)
-        except SlipringError:
+        except BadArgument:
             self._close()
             raise
+        except (SlipringError, OSError) as error:
+            self._close()
+            if named and not isinstance(error, (TopicNotFound, Busy)):
+                raise
+            self._wait_for_better(error)
         self._thread.start()
+
+    def _wait_for_better(self, error: Exception) -> None:
+        problem = f"{type(error).__name__}: {error}"
+        if problem != self.problem:
+            log.warning("mirroring topic %r waits: %s", self.topic, problem)
+        self.state, self.problem = "waiting", problem
 
     def close(self) -> None:
         self._stopping.set()
@@ -60,7 +83,8 @@ class Lane:
         self._close()
 
     def status(self) -> dict[str, Any]:
-        """Where it stands: sequences of the last message, counts since the mirror first ran, lag now."""
+        """Where it stands: sequences of the last message, counts since the mirror first ran, lag now, and how many
+        messages since this start had a type or sender that did not fit."""
         sub, sink = self._sub, self._sink
         place = sink.place if sink is not None else None
         lost = self._base_lost + sub.lost if sub is not None else self._base_lost
@@ -74,6 +98,7 @@ class Lane:
             "mirrored": place.count if place else 0,
             "lost": max(lost, place.lost if place else 0),
             "lag": self._lag,
+            "shortened": self._shortened,
         }
 
     def _open(self) -> None:
@@ -118,10 +143,11 @@ class Lane:
                     pause_s = _FIRST_PAUSE_S
             except BadArgument as error:
                 self.state, self.problem = "refused", str(error)
+                log.error("mirroring topic %r ends: %s", self.topic, error)
                 self._close()
                 return
             except (SlipringError, OSError) as error:
-                self.state, self.problem = "waiting", f"{type(error).__name__}: {error}"
+                self._wait_for_better(error)
                 self._close()
                 self._stopping.wait(pause_s)
                 pause_s = min(pause_s * 2, _LAST_PAUSE_S)
@@ -151,16 +177,23 @@ class Lane:
         message = sub.recv(_PATIENCE_S)
         while message is not None:
             lost = self._base_lost + sub.lost
-            parcels.append(
-                wire.Parcel(
-                    message.seq + 1, message.time_ns, lost, 0, message.type, message.sender, message.body
-                )
-            )
+            type, sender = self._names_of(message)
+            parcels.append(wire.Parcel(message.seq + 1, message.time_ns, lost, 0, type, sender, message.body))
             size += len(message.body)
             if len(parcels) >= _BATCH_MESSAGES or size >= _BATCH_BYTES:
                 break
             message = sub.recv(0)
         return parcels
+
+    def _names_of(self, message: Message) -> tuple[str, str]:
+        """Type and sender; shortened, and counted, if they do not fit."""
+        type, sender = _fitting(message.type), _fitting(message.sender)
+        if (type, sender) != (message.type, message.sender):
+            if not self._shortened:
+                where = f"message {message.seq} of topic {self.topic!r}"
+                log.warning("type or sender of %s is not UTF-8 and was shortened", where)
+            self._shortened += 1
+        return type, sender
 
     def _check_circle(self, sink: Sink) -> None:
         mirror = self._mirror

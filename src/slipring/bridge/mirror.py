@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -15,6 +16,8 @@ from slipring._bus.settings import start_place
 from slipring.errors import BadArgument, SlipringError
 
 from .lane import Lane
+
+log = logging.getLogger("slipring.bridge")
 
 _LOOK_EVERY_S = 1.0
 _MOST_LANES = 256
@@ -79,11 +82,12 @@ class Mirror(Closing):
         self._thread = threading.Thread(target=self._run, name="slipring-mirror", daemon=True)
 
     def start(self) -> Self:
-        """Mirror in threads of its own; what can never work (a circle, wrong settings) is raised here."""
+        """Mirror in threads of its own; what can never work (a circle, wrong settings) is raised here, and
+        what is wrong with a topic that was asked for by its name."""
         try:
             for rule in self.rules:
                 if not _is_glob(rule.pattern):
-                    self._add(rule.pattern, raising=True)
+                    self._add(rule.pattern, raising=True, named=True)
             self._discover(raising=True)
         except BaseException:
             self.close()
@@ -95,27 +99,27 @@ class Mirror(Closing):
         for topic in self.source.topics():
             self._add(topic, raising)
 
-    def _add(self, topic: str, raising: bool) -> None:
+    def _add(self, topic: str, raising: bool, named: bool = False) -> None:
         targets = (rule.target_of(topic) for rule in self.rules)
         target = next((name for name in targets if name is not None), None)
         if target is None or topic in self.lanes or len(self.lanes) >= _MOST_LANES:
             return
         lane = Lane(self, topic, target)
         try:
-            lane.start()
-            self.lanes[topic] = lane
-        except SlipringError as error:
+            lane.start(named)
+        except BadArgument as error:
             if raising:
                 raise
             lane.state, lane.problem = "refused", str(error)
-            self.lanes[topic] = lane
+            log.error("mirroring topic %r is refused: %s", topic, error)
+        self.lanes[topic] = lane
 
     def _run(self) -> None:
         while not self._stopping.wait(_LOOK_EVERY_S):
             try:
                 self._discover()
-            except SlipringError:
-                continue  # the source is away; its lanes say so
+            except (SlipringError, OSError) as error:
+                log.info("the source of mirror %r cannot be looked at: %s", self.name, error)
 
     def status(self) -> list[dict[str, Any]]:
         """One dict per topic: sequences at both ends, mirrored and lost in all, lag, state, problem."""
