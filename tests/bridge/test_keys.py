@@ -2,12 +2,14 @@
 """Encryption and who is let in: right, wrong and missing keys; nobody else is affected."""
 
 import os
+import pickle
 import stat
 
 import pytest
 
 import slipring
 from slipring.bridge import Server, keys
+from slipring.bridge import address as addresses
 from support.waiting import WATCHDOG_S
 
 TIMEOUT = "connect_timeout=3"
@@ -51,6 +53,17 @@ def test_an_allowed_client_is_let_in(right, connect, bus):
     sub = bus.subscriber("t")
     remote.publisher("t").send(b"x")
     assert sub.recv(WATCHDOG_S).body == b"x"
+
+
+def test_a_pickled_bus_names_the_key_files_and_holds_no_secret(right, ring, connect, monkeypatch):
+    monkeypatch.chdir(ring)
+    remote = connect(right.replace(f"{ring}/", ""))
+    pickled = pickle.dumps(remote)
+    secret = (ring / "clients/ann.secret").read_bytes().split()[-1]
+    assert len(secret) == 40 and secret not in pickled
+    monkeypatch.chdir("/")
+    with pickle.loads(pickled) as copy:
+        assert copy._address == addresses.parse(right) and copy.topics() == []
 
 
 def test_what_is_sent_cannot_be_read_on_the_way(right, proxy, connect, guarded):

@@ -3,6 +3,8 @@
 
 import asyncio
 import os
+import pickle
+import re
 
 import pytest
 
@@ -291,6 +293,95 @@ def test_a_forked_child_is_refused(remote):
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     assert sub.recv(0) is None
+
+
+FORKED = """
+import os, threading
+remote = slipring.Bus(address)
+pub = remote.publisher("t", delivery="reliable", capacity=4096, slots=16)
+sub, held = remote.subscriber("t"), remote.subscriber("held")
+inside = threading.Thread(target=lambda: pub.send_many([b"x"] * 100), daemon=True)  # waits: nobody reads
+inside.start()
+while bus.stats("t")["tail"] < 15:
+    pass
+taken, over = threading.Event(), threading.Event()
+
+def take_locks():  # that threads hold at times: the link's own, and those of the program
+    with sub._changed, held._changed, remote._link.desk._lock:
+        taken.set()
+        over.wait()
+
+threading.Thread(target=take_locks, daemon=True).start()
+taken.wait()
+pid = os.fork()
+if pid == 0:
+    uses = {
+        "send": lambda: pub.send(b"x"),
+        "send_many": lambda: pub.send_many([b"x"]),
+        "loan": lambda: pub.loan(1).__enter__(),
+        "recv": lambda: sub.recv(0),
+        "topics": remote.topics,
+        "publisher": lambda: remote.publisher("t"),
+    }
+    for name, use in uses.items():
+        try:
+            use()
+        except slipring.ForkedHandle:
+            continue
+        os._exit(1)
+    pub.close(), sub.close(), held.close(), remote.close()
+    os._exit(7)
+over.set()
+say(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+say(sub.recv(60).seq)
+"""
+
+
+def test_a_forked_child_is_refused_though_threads_of_its_parent_were_inside(serve, processes):
+    parent = processes.start(FORKED, address=serve().address)
+    parent.expect(7)
+    parent.expect(0)
+    parent.kill()
+
+
+def test_a_remote_bus_is_pickled_as_its_address(serve, processes, remote):
+    copy = pickle.loads(pickle.dumps(remote))
+    assert isinstance(copy, RemoteBus) and copy.path == remote.path and copy is not remote
+    assert copy.publisher("t").send(b"0") == 0
+    copy.close()
+    child = processes.start(
+        "import pickle\nwith pickle.loads(data) as remote: say(remote.publisher('t').send(b'1'))",
+        data=pickle.dumps(remote),
+    )
+    child.expect(1)
+    child.join()
+    remote.close()
+    with pytest.raises(slipring.Closed):
+        pickle.dumps(remote)
+
+
+def test_a_remote_bus_goes_to_the_processes_of_a_pool(serve, processes, bus):
+    bus.create("t")
+    child = processes.start(
+        """
+        import multiprocessing, operator
+        with slipring.Bus(address) as remote, multiprocessing.get_context("spawn").Pool(1) as pool:
+            say(pool.apply(operator.methodcaller("topics"), (remote,)))
+            pool.close()
+            pool.join()
+        """,
+        address=serve().address,
+    )
+    child.expect(["t"])
+    child.join()
+
+
+def test_remote_handles_are_not_pickled(remote):
+    for handle in (remote.publisher("t"), remote.subscriber("t")):
+        name = type(handle).__name__
+        text = f"a {name} cannot be pickled: pass the Bus to the other process and open it there"
+        with pytest.raises(TypeError, match=f"^{re.escape(text)}$"):
+            pickle.dumps(handle)
 
 
 def test_closing_ends_waits_and_leaves_nothing_at_the_server(remote, bus, background):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import os
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from slipring.errors import BadArgument
 
@@ -37,6 +37,19 @@ class Address:
 
     def __str__(self) -> str:
         return f"{SCHEME}://{self.host}:{self.port}/{self.bus}"
+
+    def with_options(self) -> str:
+        """The text that another process parses to this address. Keys are named by their files, absolute."""
+        options = {"connect_timeout": repr(self.connect_timeout_s)}
+        if self.key and self.server_key:
+            options |= {"key": _absolute(self.key), "server_key": _absolute(self.server_key)}
+        if self.insecure:
+            options["insecure"] = "1"
+        return f"{self}?{urlencode(options)}"
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def _bad(text: str, why: str) -> BadArgument:

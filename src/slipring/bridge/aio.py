@@ -33,6 +33,7 @@ async def receive(
 ) -> T | None:
     """What `take` finds here, or None on expiry; cancelling loses nothing."""
     seconds = timeout_s(timeout)
+    subscriber._check()
     if seconds == 0:
         await asyncio.to_thread(subscriber._sync)
         return take()

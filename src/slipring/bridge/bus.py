@@ -170,6 +170,12 @@ class RemoteBus(Bus):
             handle.close()  # publishers first: what a leaving reader makes room for is not sent any more
         self._end()
 
+    def __reduce__(self) -> tuple[type[RemoteBus], tuple[str]]:
+        """As its address; keys as the names of their files. The copy connects by itself."""
+        if self._closed:
+            raise Closed("this bus is closed")
+        return type(self), (self._address.with_options(),)
+
     def __repr__(self) -> str:
         return f"<RemoteBus {self.path}>"
 

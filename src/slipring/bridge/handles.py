@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from slipring.errors import SlipringError
 
@@ -20,6 +20,10 @@ class Handle:
     _link: Link
     handle: int
 
+    def __reduce__(self) -> NoReturn:
+        name = type(self).__name__
+        raise TypeError(f"a {name} cannot be pickled: pass the Bus to the other process and open it there")
+
     def _leave(self, request: str, **content: Any) -> None:
         """Tell the server, and wait until it knows."""
         self._link.handles.pop(self.handle, None)
@@ -30,6 +34,8 @@ class Handle:
 
     def _let_go(self, request: str, **content: Any) -> None:
         """Tell the server without waiting: a handle that nobody uses any more."""
+        if self._link.is_forked:
+            return
         letter = {"request": request, "handle": self.handle, **content}
         self._link.desk.post(wire.with_json(wire.REQUEST, self._link.number(), content=letter))
 

@@ -47,8 +47,9 @@ def _text(argument: str, value: str) -> str:
         size = len(value.encode())
     except UnicodeEncodeError as error:
         raise BadArgument(f"{argument} is not valid text: {error.reason}", argument=argument) from None
-    if size > 255:
-        raise BadArgument(f"{argument} has {size} bytes, at most 255", argument=argument)
+    if size > wire.MOST_NAME_BYTES:
+        text = f"{argument} has {size} bytes, at most {wire.MOST_NAME_BYTES}"
+        raise BadArgument(text, argument=argument)
     return value
 
 
@@ -126,6 +127,7 @@ class RemotePublisher(Handle, Closing):
         self, body: Buffer, type: str, sender: str, time_ns: int, timeout: float | None = BY_DELIVERY
     ) -> int:
         parcel = wire.Parcel(0, time_ns, 0, 0, _text("type", type), sender, _body(body))
+        self._check()  # before the lock, which a forked child may find taken for ever
         with self._lock:
             return self._publish([parcel._replace(number=self._number + 1)], self._patience(timeout))
 
@@ -155,6 +157,7 @@ class RemotePublisher(Handle, Closing):
 
     def send_numbered(self, parcels: list[wire.Parcel], timeout: float | None = None) -> dict[str, int]:
         """Publish what has numbers already (a mirror's are sequences); where this origin stands then."""
+        self._check()
         with self._lock:
             self._publish(parcels, self._patience(timeout))
         return self.place
@@ -220,6 +223,8 @@ class RemotePublisher(Handle, Closing):
         if self._closed:
             return
         self._closed = True
+        if self._link.is_forked:
+            return
         for call in self._link.desk.calls_of(self):
             call.finish({}, Closed("this publisher is closed"))
         self._leave("close_publisher", forget=not self._durable)

@@ -80,6 +80,7 @@ class RemoteSubscriber(Account, Subscription):
         return self._take(timeout, held=True)
 
     def release(self, seq: int) -> None:
+        self._link.check_process()
         with self._changed:
             self._held.remove(seq)
         self._acknowledge()
@@ -248,6 +249,9 @@ class RemoteSubscriber(Account, Subscription):
 
     def close(self) -> None:
         """Detach; waits end with Closed."""
+        if self._link.is_forked:
+            self._closed = True
+            return
         with self._changed:
             if self._closed:
                 return
