@@ -56,6 +56,8 @@ def moment(time_ns: int) -> str:
 
 def printable(text: str) -> str:
     """Text from a segment or an argument without anything a terminal would obey."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -4,12 +4,21 @@
 cli.run("pub", "t", "hello", stdin=b"", code=0) -> Outcome(stdout, stderr, code)   asserts the exit code
 cli.start("sub", "t")                           -> Popen, with pipes; killed after the test when it still runs
 cli.records("ls", "--format", "json")           -> the JSON values it printed, one for each line
+
+``terminal``: the same on a pseudo-terminal of its own.
+
+terminal.run("ls", code=0, env=None)            -> all that it showed, with "\n" for a line's end
+terminal.start("top", rows=24, columns=80)      -> Popen
+terminal.until(b"text"), .press(b"q"), .ended(process), .shown
 """
 
 import json
 import os
+import pty
+import select
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,6 +74,74 @@ def cli(bus_root):
     cli = Cli(bus_root)
     yield cli
     cli.discard()
+
+
+class Terminal:
+    """Both ends of a pseudo-terminal: a command at one, the test at the other."""
+
+    def __init__(self, cli: Cli) -> None:
+        self._cli = cli
+        self._outer, self._inner = pty.openpty()
+        settings = termios.tcgetattr(self._inner)
+        settings[1] &= ~termios.OPOST  # bytes arrive as they are written
+        termios.tcsetattr(self._inner, termios.TCSANOW, settings)
+        self.shown = b""
+
+    def start(self, *args, rows: int = 24, columns: int = 80, env=None):
+        termios.tcsetwinsize(self._inner, (rows, columns))
+        ends = {"stdin": self._inner, "stdout": self._inner, "stderr": self._inner}
+        return self._cli.start(*args, **ends, env={"TERM": "xterm", **(env or {})})
+
+    def run(self, *args, code: int = 0, env=None) -> bytes:
+        before = len(self.shown)
+        assert self.ended(self.start(*args, env=env)) == code, self.shown
+        return self.shown[before:]
+
+    def ended(self, process) -> int:
+        """Read all that a process shows until its end; return its exit code."""
+
+        def has_ended() -> bool:
+            ended = process.poll() is not None
+            return not self._read() and ended
+
+        eventually(has_ended, "the command's end")
+        return process.returncode
+
+    def _read(self) -> bool:
+        """Whether there was more to see."""
+        if not select.select([self._outer], [], [], 0.01)[0]:
+            return False
+        self.shown += os.read(self._outer, 1 << 16)
+        return True
+
+    def until(self, text: bytes, since: int = 0) -> None:
+        """Read until ``text`` is shown after the first ``since`` bytes."""
+        eventually(
+            lambda: text in self.shown[since:] or (self._read() and False), f"{text!r} on the terminal"
+        )
+
+    def press(self, keys: bytes) -> int:
+        """Type ``keys``; return how much was shown before."""
+        seen = len(self.shown)
+        os.write(self._outer, keys)
+        return seen
+
+    def is_cooked(self) -> bool:
+        """Whether lines are edited and shown, as a shell leaves it."""
+        wanted = termios.ICANON | termios.ECHO
+        return termios.tcgetattr(self._inner)[3] & wanted == wanted
+
+    def close(self) -> None:
+        os.close(self._outer)
+        os.close(self._inner)
+
+
+@pytest.fixture
+def terminal(cli):
+    terminal = Terminal(cli)
+    yield terminal
+    cli.discard()  # before its terminal goes
+    terminal.close()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from slipring.cli import tables
 from slipring.cli.options import Target, seconds
 
 
@@ -41,9 +42,9 @@ def command(
             client.wait_for_server(wait)
         if stream:
             for part in client.stream(method, *args, **kwargs):
-                click.echo(_json(part))
+                tables.put_json(part, _plain)
         else:
-            click.echo(_json(client.call(method, *args, **kwargs)))
+            tables.put_json(client.call(method, *args, **kwargs), _plain)
 
 
 def _arguments(given: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
@@ -65,10 +66,6 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_plain)
 
 
 def _plain(value: object) -> object:

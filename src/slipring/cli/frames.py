@@ -45,6 +45,8 @@ def command(
         raise click.UsageError("--stream and --timeout belong to --save")
     if save is not None and topic is None:
         raise click.UsageError("--save needs TOPIC")
+    if save == "-" and tables.to_terminal():
+        raise click.UsageError("--save - writes bytes that could act on a terminal: redirect stdout")
     with target.open() as bus:
         if save is not None and topic is not None:
             return _save(bus, topic, stream, timeout, save)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,8 +16,17 @@ from slipring.cli import framing as frames
 from slipring.cli import tables
 from slipring.cli.endings import complain
 from slipring.cli.framing import Framing
-from slipring.cli.options import TIMES, Target, format_option, framing_options, seconds, start, text, words
-from slipring.cli.units import counted, number
+from slipring.cli.options import (
+    TIMES,
+    Target,
+    format_option,
+    framing_options,
+    seconds,
+    start,
+    text,
+    words,
+)
+from slipring.cli.units import counted, number, printable
 
 _BATCH = 1024
 _REPORT_S = 1.0
@@ -43,7 +52,7 @@ _REPORT_S = 1.0
 )
 @click.option("--lossy", is_flag=True, help="Never delay the publishers of a reliable topic.")
 @click.option("--conflate", is_flag=True, help="Only the newest message there is, each time.")
-@framing_options("Nothing between bodies.")
+@framing_options("Nothing between bodies, and nothing escaped, on a terminal too.")
 @format_option("text")
 @click.pass_obj
 def command(
@@ -58,13 +67,12 @@ def command(
 ) -> int:
     """Print the bodies of TOPIC, each exactly as it is and a newline; or one JSON object per line.
 
-    The topic need not exist yet. Losses are reported on stderr. On a reliable topic this reader delays the
-    publishers when it falls behind, unless --lossy. The exit code is 1 when --timeout ends it before --count
-    is reached.
+    On a terminal, control characters and bytes that are not text are escaped, so that no message can act on it;
+    --raw writes them as they are. The topic need not exist yet. Losses are reported on stderr. On a reliable topic
+    this reader delays the publishers when it falls behind, unless --lossy. The exit code is 1 when --timeout ends it
+    before --count is reached.
     """
-    if framing and form == "json":
-        raise click.UsageError(f"--{framing} and --format json exclude each other")
-    encode = _json_lines if form == "json" else partial(_framed, framing=Framing(framing or "lines"))
+    encode = _encoder(framing, form)
     with target.open() as bus:
         subscriber = bus.subscriber(topic, **_settings(given))
         if not subscriber.attached:
@@ -88,6 +96,22 @@ def command(
     return 1 if left else 0
 
 
+def _encoder(framing: str | None, form: str) -> Callable[[Sequence[slipring.Message]], bytes]:
+    """How a batch is written: what a stranger sent reaches a terminal as it is only with --raw."""
+    if framing and form == "json":
+        raise click.UsageError(f"--{framing} and --format json exclude each other")
+    if form == "json":
+        return _json_lines
+    if tables.to_terminal():
+        if framing is None:
+            return _escaped_lines
+        if framing != Framing.RAW.value:
+            raise click.UsageError(
+                f"--{framing} writes bytes that could act on a terminal: redirect stdout, or leave it out"
+            )
+    return partial(_framed, framing=Framing(framing or "lines"))
+
+
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
     """The subscriber's settings that were asked for; the library's defaults hold for the others."""
     settings = {name: words(value) if isinstance(value, tuple) else value for name, value in given.items()}
@@ -100,6 +124,11 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
 
 def _framed(batch: Sequence[slipring.Message], framing: Framing) -> bytes:
     return frames.join((bytes(message.body) for message in batch), framing)
+
+
+def _escaped_lines(batch: Sequence[slipring.Message]) -> bytes:
+    bodies = (bytes(message.body).decode("utf-8", "backslashreplace") for message in batch)
+    return "".join(f"{printable(body)}\n" for body in bodies).encode()
 
 
 def _json_lines(batch: Sequence[slipring.Message]) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 
 import slipring
 from slipring.cli import endings
+from slipring.cli.units import printable
 
 Stats = Mapping[str, Any]
 
@@ -43,7 +44,8 @@ def survey(bus: slipring.Bus) -> Survey:
 def report(found: Survey) -> int:
     """The exit code, after the problems were told on stderr."""
     for topic, problem in found.problems.items():
-        endings.complain(f"error: topic {topic!r}: {problem} (`slipring doctor` checks every topic)")
+        told = printable(f"topic {topic!r}: {problem}")
+        endings.complain(f"error: {told} (`slipring doctor` checks every topic)")
     return 1 if found.problems else 0
 
 

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data on stdout: JSON lines, a rich table on a terminal, plain columns in a pipe."""
+"""Data on stdout: JSON lines, a rich table on a terminal, plain columns in a pipe.
+
+Names, types and bodies come from strangers. Everything here but ``put`` escapes what a terminal would obey.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from slipring.cli.units import printable
@@ -29,17 +32,26 @@ def stdout() -> BinaryIO:
     return cast(BinaryIO, sys.stdout.buffer if sys.stdout is not None else open(os.devnull, "wb"))
 
 
+def to_terminal() -> bool:
+    """Whether stdout is a terminal: what is written there may act on it."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def on_terminal() -> bool:
     """Whether stdout is a terminal that can do more than a pipe."""
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    return to_terminal() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
-def json_line(value: Any) -> bytes:
-    """``value`` as one line of JSON; a name that is not text stays readable as an escape."""
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+def json_line(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
+    """Return ``value`` as one line of JSON; what is not printable is escaped, as JSON allows."""
+    text = json.dumps(value, ensure_ascii=False, default=default)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    return text.encode() + b"\n"
 
 
 def put(data: bytes) -> None:
+    """Write ``data`` to stdout exactly as it is."""
     out = stdout()
     out.write(data)
     out.flush()
@@ -49,8 +61,8 @@ def put_line(text: str) -> None:
     put(printable(text).encode("utf-8", "backslashreplace") + b"\n")
 
 
-def put_json(value: Any) -> None:
-    put(json_line(value))
+def put_json(value: Any, default: Callable[[Any], Any] | None = None) -> None:
+    put(json_line(value, default))
 
 
 def put_table(columns: Sequence[Column], rows: Rows, title: str = "") -> None:
