@@ -87,6 +87,16 @@ def test_a_run_is_kept_with_its_picture_and_can_be_shown_again(cli, elsewhere, t
     assert again.stdout == first.stdout
 
 
+def test_only_one_question_shows_only_its_targets(cli, elsewhere, tmp_path):
+    shown = cli.run(*CALLS, "--out", str(tmp_path / "kept")).stdout.decode()
+    _, _, targets = shown.partition("Targets\n")
+    _heading, *rows = targets.split("\n\n")[0].splitlines()
+    assert [row.split("  ")[0] for row in rows] == [
+        "a call p50: pyzmq REQ/REP",
+        "a call p50: gRPC on a Unix socket",
+    ]
+
+
 def test_without_matplotlib_there_is_a_plot_in_text_and_the_extra_is_named(cli, elsewhere, tmp_path):
     process = cli.start(*CALLS, env=without(tmp_path, "matplotlib"))
     outcome = cli.finish(process)

@@ -13,6 +13,7 @@ from slipring.bench.bystanders import TOLERATED
 from slipring.bench.histogram import Histogram
 from slipring.bench.questions import QUESTIONS
 from slipring.bench.spelling import heading, number, spelled
+from slipring.bench.targets import TARGETS
 
 Row = tuple[str, ...]
 TAILS = ("p99_us", "p99.9_us", "max_us")
@@ -110,7 +111,15 @@ def tables(run: dict[str, Any]) -> list[Table]:
     samples = run["samples"]
     found = [table for question in QUESTIONS if (table := question_table(samples, question))]
     header = ("target (ours: the other)", "wanted", "is", "by round", "the other", "placement", "")
-    return [*found, Table("Targets", header, target_rows(run["targets"]))]
+    asked = target_rows(asked_targets(run))
+    return [*found, Table("Targets", header, asked)] if asked else found
+
+
+def asked_targets(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """The targets of the questions that --only chose; all of them if it chose none."""
+    only = run["plan"]["only"]
+    chosen = {bar.promise for bar in TARGETS if bar.ours[0] in only}
+    return [each for each in run["targets"] if not only or each["target"] in chosen]
 
 
 def others_busy(samples: Samples) -> float:
