@@ -5,35 +5,41 @@ from __future__ import annotations
 
 import importlib
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import slipring
-from slipring.cli import endings
+from slipring.cli import endings, known_names
 from slipring.cli.failures import describe
-from slipring.cli.options import Target
+from slipring.cli.options import Target, complete_buses
 
-VERBS = (
-    "ls",
-    "info",
-    "pub",
-    "sub",
-    "hz",
-    "top",
-    "frames",
-    "call",
-    "serve-echo",
-    "bridge",
-    "record",
-    "replay",
-    "report",
-    "lake",
-    "pipeline",
-    "bench",
-    "rm",
-    "doctor",
-)
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# What --help says of each; a module is imported only for the verb that is used.
+VERBS = {
+    "ls": "List the topics and cells.",
+    "buses": "List the buses.",
+    "info": "Show all about one topic.",
+    "pub": "Publish arguments or stdin.",
+    "sub": "Print messages as they come.",
+    "hz": "Measure the rate of a topic.",
+    "top": "Watch the traffic of all topics.",
+    "frames": "List streams of frames; save a frame.",
+    "call": "Call a method of a service.",
+    "serve-echo": "Serve a few methods to try calls on.",
+    "bridge": "Carry topics between hosts.",
+    "record": "Record topics into a lake.",
+    "replay": "Publish a recording again.",
+    "report": "Rates, sizes, delays, losses and calls of a recording.",
+    "lake": "List, verify and compact recordings.",
+    "pipeline": "Run declarative pipelines between topics and tables.",
+    "bench": "Measure this machine, with and without rivals.",
+    "rm": "Remove topics.",
+    "doctor": "Check all topics and this machine, clear leftovers.",
+    "completion": "Complete names in the shell at the press of Tab.",
+}
 
 
 class Verbs(click.Group):
@@ -48,6 +54,28 @@ class Verbs(click.Group):
         command: click.Command = importlib.import_module(f"slipring.cli.{cmd_name.replace('-', '_')}").command
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(verb, help=said) for verb, said in VERBS.items() if verb.startswith(incomplete)
+        ]
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        verb = args[0]
+        if verb not in VERBS and not verb.startswith("-") and not ctx.resilient_parsing:
+            meant = known_names.close(verb, VERBS)
+            hint = f": did you mean {meant!r}?" if meant else ""
+            raise click.UsageError(f"no such verb {verb!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -59,13 +87,17 @@ class Verbs(click.Group):
 @click.option(
     "--bus",
     "name",
+    envvar="SLIPRING_BUS",
     default="default",
-    show_default=True,
     metavar="NAME",
-    help="The bus: a directory of topics.",
+    shell_complete=complete_buses,
+    help="The bus: a directory of topics; else $SLIPRING_BUS, else 'default'.",
 )
 @click.option(
-    "--root", metavar="DIR", help="Where buses live; else $SLIPRING_ROOT, else /dev/shm/slipring-<uid>."
+    "--root",
+    metavar="DIR",
+    type=click.Path(),
+    help="Where buses live; else $SLIPRING_ROOT, else /dev/shm/slipring-<uid>.",
 )
 @click.version_option(package_name="slipring", message="%(prog)s %(version)s")
 @click.pass_context

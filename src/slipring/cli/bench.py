@@ -26,7 +26,7 @@ EXTRA = 'pip install "slipring[bench]"'
 _OUT = Path("slipring-bench")
 
 
-@click.command(short_help="Measure this machine, with and without rivals.")
+@click.command()
 @click.option(
     "--quick", is_flag=True, help="The main cases, with the rivals that are installed: about a minute."
 )

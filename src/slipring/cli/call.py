@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from slipring.cli import tables
-from slipring.cli.options import Target, seconds
+from slipring.cli.options import Target, complete_services, seconds
 
 
-@click.command(short_help="Call a method of a service.")
-@click.argument("service")
+@click.command()
+@click.argument("service", shell_complete=complete_services)
 @click.argument("method")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]...")
 @click.option(

@@ -31,6 +31,8 @@ def describe(error: BaseException) -> str:
     """The error in one printable line, with its fix."""
     if isinstance(error, slipring.SlipringError):
         fix = next((_FIXES[kind] for kind in type(error).__mro__ if kind in _FIXES), "")
+        notes = getattr(error, "__notes__", ())  # what the command line may have meant
+        fix = "; ".join(filter(None, (*notes, fix)))
         text = str(error) or type(error).__name__
     elif isinstance(error, click.UsageError):
         text, fix = error.format_message(), _usage_fix(error)

@@ -10,7 +10,8 @@ import click
 
 import slipring
 from slipring.cli import endings, png, tables
-from slipring.cli.options import Target, format_option, seconds
+from slipring.cli.known_names import hinted
+from slipring.cli.options import Target, complete_topics, format_option, seconds
 from slipring.cli.survey import Stats, report, survey
 from slipring.cli.tables import Column
 from slipring.cli.units import number, size
@@ -26,8 +27,8 @@ _COLUMNS = (
 )
 
 
-@click.command(short_help="List streams of frames; save a frame.")
-@click.argument("topic", required=False)
+@click.command()
+@click.argument("topic", required=False, shell_complete=complete_topics)
 @click.option("--save", metavar="FILE", help="Save the newest frame: .png, .npy, or - for a PNG to stdout.")
 @click.option("--stream", metavar="NAME", help="Of this stream; needed if there are several.")
 @click.option("--timeout", type=seconds, help="Wait so long for a frame; else until one comes.")
@@ -59,7 +60,8 @@ def command(
 
 
 def _streams(bus: slipring.Bus, topic: str) -> list[dict[str, Any]]:
-    stats = bus.stats(topic)
+    with hinted(bus, topic):
+        stats = bus.stats(topic)
     if stats["content"] != "frames":
         raise click.UsageError(f"topic {topic!r} carries messages, not frames: `slipring info` shows it")
     return _streams_of(topic, stats)

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from slipring.cli import tables
-from slipring.cli.options import Target, format_option
+from slipring.cli.known_names import hinted
+from slipring.cli.options import Target, complete_contents, format_option
 from slipring.cli.tables import Column
 from slipring.cli.units import duration, moment, number, size
 
@@ -30,8 +31,8 @@ _WORDS = [
 ]
 
 
-@click.command(short_help="Show all about one topic.")
-@click.argument("topic")
+@click.command()
+@click.argument("topic", shell_complete=complete_contents)
 @format_option()
 @click.pass_obj
 def command(target: Target, topic: str, form: str) -> None:
@@ -39,7 +40,7 @@ def command(target: Target, topic: str, form: str) -> None:
 
     Its settings and counters, its publishers, its readers with lag and loss, its cursors with age and lag.
     """
-    with target.open() as bus:
+    with target.open() as bus, hinted(bus, topic):
         stats = bus.stats(topic)
     if form == "json":
         tables.put_json({"topic": topic, **stats})

@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+import slipring
 from slipring.cli import endings, tables
+from slipring.cli.known_names import other_buses
 from slipring.cli.options import Target, format_option
 from slipring.cli.survey import Stats, Survey, living, report, survey
 from slipring.cli.tables import Column
-from slipring.cli.units import number, size
+from slipring.cli.units import number, printable, size
 
 _COLUMNS = (
     Column("topic"),
@@ -34,7 +36,7 @@ _OTHERS = (
 )
 
 
-@click.command(short_help="List the topics and cells.")
+@click.command()
 @format_option()
 @click.pass_obj
 def command(target: Target, form: str) -> int:
@@ -44,15 +46,20 @@ def command(target: Target, form: str) -> int:
     """
     with target.open() as bus:
         found = survey(bus)
-        place = f"bus {bus.name!r} in {bus.root}"
+        nothing = "" if found.topics or found.others or found.problems else _nothing_on(bus)
     if form == "json":
         records = [_record(topic, stats) for topic, stats in found.topics.items()]
         tables.put_json(records + [_other_record(stats) for stats in found.others.values()])
     else:
         _put(found)
-    if not found.topics and not found.others and not found.problems and tables.on_terminal():
-        endings.complain(f"no topics on {place}")
+    if nothing and form == "table":
+        endings.complain(printable(nothing))
     return report(found)
+
+
+def _nothing_on(bus: slipring.Bus) -> str:
+    others = other_buses(bus)
+    return f"no topics on bus {bus.name!r} in {bus.root}" + (f"; {others}" if others else "")
 
 
 def _put(found: Survey) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import click
 
 import slipring
 from slipring._bus.settings import START_WORDS
+from slipring.cli import known_names
 from slipring.cli.framing import Framing
 from slipring.cli.units import printable
 
@@ -33,6 +34,40 @@ class Target:
         """How a verb for the same bus begins."""
         root = [] if self.root is None else ["--root", self.root]
         return shlex.join(["slipring", "--bus", self.name, *root])
+
+
+def _named_bus(ctx: click.Context) -> tuple[str, str | None]:
+    """The bus and root on a command line that is still being typed."""
+    given = ctx.find_root().params
+    return given.get("name") or "default", given.get("root")
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_buses(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return _beginning(known_names.buses(_named_bus(ctx)[1]), incomplete)
+
+
+def complete_topics(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return _beginning(known_names.topics(*_named_bus(ctx)), incomplete)
+
+
+def complete_contents(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return _beginning(known_names.contents(*_named_bus(ctx)), incomplete)
+
+
+def complete_services(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return _beginning(known_names.services(*_named_bus(ctx)), incomplete)
+
+
+def complete_cursors(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Of the topic that is named already, else of all."""
+    bus = _named_bus(ctx)
+    topic = ctx.params.get("topic")
+    of = [topic] if topic else known_names.topics(*bus)
+    return _beginning(known_names.cursors(*bus, of), incomplete)
 
 
 def text(value: str) -> str:

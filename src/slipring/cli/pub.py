@@ -17,14 +17,23 @@ import slipring
 from slipring.cli import framing as frames
 from slipring.cli.endings import complain
 from slipring.cli.framing import Framing
-from slipring.cli.options import TIMES, Target, framing_options, period, seconds, sleep_until, text
+from slipring.cli.options import (
+    TIMES,
+    Target,
+    complete_topics,
+    framing_options,
+    period,
+    seconds,
+    sleep_until,
+    text,
+)
 from slipring.cli.units import counted
 
 _LATE_S = 1.0
 
 
-@click.command(short_help="Publish arguments or stdin.")
-@click.argument("topic")
+@click.command()
+@click.argument("topic", shell_complete=complete_topics)
 @click.argument("messages", nargs=-1, type=click.UNPROCESSED, metavar="[MESSAGE]...")
 @click.option("--type", "kind", type=text, default="", help="The type of every message.")
 @click.option("--sender", type=text, default="", help="The sender of every message.")

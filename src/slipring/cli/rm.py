@@ -8,13 +8,14 @@ import sys
 import click
 
 import slipring
-from slipring.cli.options import Target
+from slipring.cli.known_names import hinted
+from slipring.cli.options import Target, complete_contents
 from slipring.cli.survey import living
 from slipring.cli.units import counted, printable
 
 
-@click.command(short_help="Remove topics.")
-@click.argument("topics", nargs=-1, required=True, metavar="TOPIC...")
+@click.command()
+@click.argument("topics", nargs=-1, required=True, metavar="TOPIC...", shell_complete=complete_contents)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--missing-ok", is_flag=True, help="A topic that is not there is no error.")
 @click.pass_obj
@@ -28,7 +29,8 @@ def command(target: Target, topics: tuple[str, ...], yes: bool, missing_ok: bool
         wanted = list(dict.fromkeys(topics))
         for topic in wanted:
             if topic not in present and not missing_ok:
-                bus.remove(topic)  # says what is wrong: no such topic, or no such name
+                with hinted(bus, topic):
+                    bus.remove(topic)  # says what is wrong: no such topic, or no such name
         found = [topic for topic in wanted if topic in present]
         if not yes:
             _ask(bus, found)

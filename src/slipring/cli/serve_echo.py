@@ -15,7 +15,7 @@ from slipring.cli.endings import complain
 from slipring.cli.options import TIMES, Target
 
 
-@click.command(short_help="Serve a few methods to try calls on.")
+@click.command()
 @click.argument("service", default="echo")
 @click.option("--workers", type=TIMES, default=1, show_default=True, help="How many methods run at once.")
 @click.pass_obj

@@ -16,9 +16,12 @@ from slipring.cli import framing as frames
 from slipring.cli import tables
 from slipring.cli.endings import complain
 from slipring.cli.framing import Framing
+from slipring.cli.known_names import awaited
 from slipring.cli.options import (
     TIMES,
     Target,
+    complete_cursors,
+    complete_topics,
     format_option,
     framing_options,
     seconds,
@@ -32,8 +35,8 @@ _BATCH = 1024
 _REPORT_S = 1.0
 
 
-@click.command(short_help="Print messages as they come.")
-@click.argument("topic")
+@click.command()
+@click.argument("topic", shell_complete=complete_topics)
 @click.option(
     "--start",
     type=start,
@@ -42,7 +45,12 @@ _REPORT_S = 1.0
 )
 @click.option("--count", type=TIMES, help="End after this many messages.")
 @click.option("--timeout", type=seconds, help="End when nothing came for so long.")
-@click.option("--cursor", metavar="NAME", help="Go on where NAME stopped; its place moves after each write.")
+@click.option(
+    "--cursor",
+    metavar="NAME",
+    shell_complete=complete_cursors,
+    help="Go on where NAME stopped; its place moves after each write.",
+)
 @click.option("--types", type=text, multiple=True, metavar="TYPE,...", help="Only messages of these types.")
 @click.option(
     "--ignore-types", type=text, multiple=True, metavar="TYPE,...", help="No messages of these types."
@@ -76,7 +84,7 @@ def command(
     with target.open() as bus:
         subscriber = bus.subscriber(topic, **_settings(given))
         if not subscriber.attached:
-            complain(f"waiting for topic {topic!r} to appear")
+            complain(awaited(bus, topic))
         losses = Losses(subscriber)
         left = count
         try:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring completion``: verbs, options, buses, topics and cursors at the press of Tab."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from slipring.cli import endings, tables
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
+@click.option(
+    "--install", is_flag=True, help="Write the script where the shell finds it, instead of to stdout."
+)
+@click.pass_context
+def command(ctx: click.Context, shell: str | None, install: bool) -> None:
+    """Print the completion script of SHELL, or install it for this user. SHELL is that of $SHELL unless given."""
+    shell = shell or Path(os.environ.get("SHELL", "")).name
+    found = get_completion_class(shell) if shell in SHELLS else None
+    if found is None:
+        raise click.UsageError(f"SHELL must be one of {', '.join(SHELLS)}; $SHELL is {shell or 'not set'!r}")
+    script = found(ctx.find_root().command, {}, "slipring", "_SLIPRING_COMPLETE").source()
+    if not install:
+        tables.put(script.encode())
+        return
+    file = place(shell)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(script)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {file}: {error.strerror}") from None
+    endings.complain(f"completion written to {file}: {_next_step(shell, file)}")
+
+
+def place(shell: str) -> Path:
+    """Where ``shell`` looks for a user's completion of the command."""
+    home = Path.home()
+    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share")
+    if shell == "bash":
+        own = os.environ.get("BASH_COMPLETION_USER_DIR")
+        return Path(own or data / "bash-completion") / "completions" / "slipring"
+    if shell == "zsh":
+        return data / "zsh" / "site-functions" / "_slipring"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "fish/completions/slipring.fish"
+
+
+def _next_step(shell: str, file: Path) -> str:
+    if shell == "bash":
+        return (
+            f"new shells use it if the package bash-completion is installed; else add to ~/.bashrc: . {file}"
+        )
+    if shell == "zsh":
+        return f"add to ~/.zshrc, before compinit: fpath+=({file.parent})"
+    return "new shells use it"
