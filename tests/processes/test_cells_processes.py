@@ -118,6 +118,7 @@ def test_a_killed_reader_is_followed_by_one_that_sees_nothing_twice(bus, process
             "topic": "c",
             "problem": "1 table entry of dead processes",
             "action": "cleared by the next attach, or with repair",
+            "severity": "note",
         }
     ]
     bus.doctor(repair=True)

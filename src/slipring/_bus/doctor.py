@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the dead left on a bus: table entries, half-made or half-removed things, damaged files."""
+"""What the dead left on a bus: table entries, half-made or half-removed things, damaged files.
+
+A finding's severity is "note" where the next process that uses the topic clears it by itself, else "problem".
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,12 @@ _KIND_OF = {suffix: kind for kind in KINDS for suffix in kind.suffixes}
 
 
 def _finding(name: str, problem: str, action: str) -> Finding:
-    return {"topic": name, "problem": problem, "action": action}
+    return {"topic": name, "problem": problem, "action": action, "severity": "problem"}
+
+
+def note(name: str, problem: str, action: str) -> Finding:
+    """Make a finding that nobody has to act on."""
+    return {**_finding(name, problem, action), "severity": "note"}
 
 
 def _dead_entries(path: str, kind: Kind, name: str) -> int:
@@ -31,7 +39,7 @@ def _examine_whole(path: str, kind: Kind, name: str, repair: bool) -> list[Findi
         if repair:
             kind.remove(path, name)
         action = "removed" if repair else "removed by the next client or server, or with repair"
-        return [_finding(name, "the reply topic of a dead client", action)]
+        return [note(name, "the reply topic of a dead client", action)]
     kind.verify(path, name)
     dead = _dead_entries(path, kind, name)
     if not dead:
@@ -39,14 +47,16 @@ def _examine_whole(path: str, kind: Kind, name: str, repair: bool) -> list[Findi
     if repair:
         kind.sweep(path, name)
     problem = f"{dead} table {'entry' if dead == 1 else 'entries'} of dead processes"
-    return [_finding(name, problem, "cleared" if repair else "cleared by the next attach, or with repair")]
+    return [note(name, problem, "cleared" if repair else "cleared by the next attach, or with repair")]
 
 
 def _examine(path: str, kind: Kind, name: str, repair: bool) -> list[Finding]:
     try:
         if kind.mend(path, name, repair):
             problem = f"half a {kind.noun}: one of its files is missing"
-            return [_finding(name, problem, "removed" if repair else "removed with repair")]
+            return [
+                note(name, problem, "removed" if repair else "removed by the next attach, or with repair")
+            ]
         return _examine_whole(path, kind, name, repair)
     except (TopicNotFound, TopicGone):
         return []  # removed while we looked

@@ -7,6 +7,7 @@ from typing import Any
 
 from slipring._bus import cells_store
 from slipring._bus.calls import leftovers
+from slipring._bus.doctor import note
 from slipring._bus.topics import Topics
 from slipring.errors import Closed, TopicExists
 
@@ -88,7 +89,7 @@ class Inventory(Topics):
             if leftovers.is_leftover(self._tables, thing.name):
                 action = "removed" if repair else "removed by the next client or server, or with repair"
                 problem = "the reply topic of a dead client"
-                findings.append({"topic": thing.name, "problem": problem, "action": action})
+                findings.append(note(thing.name, problem, action))
                 if repair:
                     self._remove(thing.name)
                 continue
@@ -96,7 +97,7 @@ class Inventory(Topics):
             if dead:
                 action = "cleared" if repair else "cleared by the next attach, or with repair"
                 problem = f"{dead} table {'entry' if dead == 1 else 'entries'} of dead processes"
-                findings.append({"topic": thing.name, "problem": problem, "action": action})
+                findings.append(note(thing.name, problem, action))
             if repair:
                 thing.sweep(self._world.clock.time_ns())
         return findings
