@@ -4,7 +4,10 @@
 import json
 import os
 import pty
+import re
 import signal
+
+import pytest
 
 from support.waiting import WATCHDOG_S, eventually, wait_until_asleep
 
@@ -46,6 +49,25 @@ def test_hz_of_a_silent_or_missing_topic_ends_in_time_with_nothing(cli, bus):
         (total,) = cli.records("hz", topic, "--for", "0.05", "--format", "json")
         assert (total["messages"], total["rate_hz"], total["gap_median_s"]) == (0, 0, None)
     assert bus.topics() == ["silent"]
+
+
+def test_hz_without_traffic_says_so_and_who_could_send(cli, bus):
+    publisher = bus.publisher("silent")
+    for topic, senders in (("silent", "1 publisher"), ("missing", "no such topic yet")):
+        outcome = cli.run("hz", topic, "--for", "0.3", "--window", "0.05")
+        assert outcome.stdout.startswith(b"total: no messages in ")
+        *_, line = outcome.stderr.splitlines()
+        assert line.startswith(f"slipring: no messages on topic '{topic}' for ") and senders in line
+    publisher.close()
+
+
+def test_hz_says_so_too_when_the_traffic_ends(cli, bus, reads):
+    publisher = bus.publisher("t")
+    meter = cli.start("hz", "t", "--window", "0.05")
+    reads(meter, "t")
+    publisher.send(b"the only one")
+    while not (line := meter.stdout.readline()).startswith(b"window: no messages in "):
+        assert line.startswith(b"window: ")
 
 
 def test_hz_does_not_delay_a_reliable_publisher(cli, bus, reads):
@@ -128,3 +150,87 @@ def test_top_lives_on_the_other_screen_of_a_terminal_and_gives_it_back(cli, bus)
         assert top.stderr.read() == b""
     finally:
         os.close(terminal)
+
+
+@pytest.fixture
+def crowded(bus):
+    """Fifty topics, of which top cannot show all."""
+    for number in range(50):
+        bus.create(f"cam.{number:02}" if number % 2 else f"imu.{number:02}", capacity=4096)
+
+
+def names(screen: bytes) -> list[str]:
+    return re.findall(r"(?:cam|imu)\.[0-9][0-9]", screen.decode())
+
+
+def test_top_scrolls_and_says_what_is_hidden(terminal, crowded):
+    top = terminal.start("top", "--interval", "0.01", "--sort", "name", rows=13)
+    terminal.until(b"1-10 of 50  0 above, 40 below")
+    seen = terminal.press(b"\x1b[B")
+    terminal.until(b"2-11 of 50  1 above, 39 below", seen)
+    seen = terminal.press(b"\x1b[6~")
+    terminal.until(b"12-21 of 50", seen)
+    seen = terminal.press(b"G")
+    terminal.until(b"41-50 of 50  40 above, 0 below", seen)
+    terminal.until(b"imu.48", seen)
+    seen = terminal.press(b"g")
+    terminal.until(b"1-10 of 50", seen)
+    terminal.press(b"q")
+    assert terminal.ended(top) == 0
+
+
+def test_top_filters_what_is_typed_and_counts_what_the_filter_hides(terminal, crowded):
+    top = terminal.start("top", "--interval", "0.01", "--sort", "name", rows=40)
+    terminal.until(b"1-37 of 50")
+    seen = terminal.press(b"/IMU.1")
+    terminal.until(b"filter: IMU.1_", seen)
+    seen = terminal.press(b"\r")
+    terminal.until(b"1-5 of 5  filter 'IMU.1' hides 45", seen)
+    seen = terminal.press(b"/*.07\n")
+    terminal.until(b"1-1 of 1  filter '*.07' hides 49", seen)
+    assert names(terminal.shown.rpartition(b"\x1b[H")[2]) == ["cam.07"]
+    seen = terminal.press(b"\x1b")
+    terminal.until(b"1-37 of 50", seen)
+    terminal.press(b"q")
+    assert terminal.ended(top) == 0
+
+
+def test_top_sorts_by_the_next_column_at_a_key(terminal, bus):
+    bus.publisher("few").send(b"x" * 100)
+    bus.publisher("many").send_many([b"y"] * 30)
+    behind = bus.subscriber("few", start="oldest")
+    top = terminal.start("top", "--interval", "0.01", "--sort", "bytes")
+    terminal.until(b"by bytes")
+    for order in (b"lag", b"lost", b"name", b"rate"):
+        seen = terminal.press(b"s")
+        terminal.until(b"by " + order, seen)
+    assert behind.lag == 1
+    terminal.press(b"q")
+    assert terminal.ended(top) == 0
+
+
+def test_top_gives_the_terminal_back_as_it_was_however_it_ends(terminal, bus):
+    bus.create("imu")
+    for end in (lambda top: terminal.press(b"q"), lambda top: top.send_signal(signal.SIGTERM)):
+        assert terminal.is_cooked()
+        seen = len(terminal.shown)
+        top = terminal.start("top", "--interval", "0.01")
+        terminal.until(b"imu", seen)
+        assert not terminal.is_cooked()
+        end(top)
+        terminal.until(b"\x1b[?1049l", seen)
+        assert terminal.ended(top) in (0, -signal.SIGTERM)
+        assert terminal.is_cooked()
+
+
+def test_a_narrow_terminal_is_told_that_top_is_cut(terminal, bus):
+    bus.create("imu")
+    terminal.start("top", "--interval", "0.01", columns=30)
+    terminal.until(b"(cut at the right edge")
+
+
+def test_top_filters_without_a_terminal_too(cli, crowded):
+    (sample,) = cli.records("top", "--once", "--interval", "0.01", "--filter", "cam.*", "--format", "json")
+    assert len(sample["topics"]) == 25
+    shown = cli.run("top", "--once", "--interval", "0.01", "--filter", "cam.").stdout
+    assert b"25 topics hidden by --filter 'cam.'" in shown

@@ -3,8 +3,9 @@
 
 ``main`` uses only the standard library until it knows that the ``cli`` extra is installed.  Beside the verbs:
 ``app`` the command itself, ``endings`` how the process ends, ``failures`` an error in one line, ``options``
-what verbs share on the command line, ``framing`` bodies in a byte stream, ``survey`` all counters and
-their differences, ``arrivals`` gaps between messages, ``tables`` and ``units`` for the eye.
+what verbs share on the command line, ``known_names`` what exists and what a mistaken name may mean, ``framing``
+bodies in a byte stream, ``survey`` all counters and their differences, ``arrivals`` gaps between messages,
+``host_checks`` this machine, ``tables``, ``top_screen`` and ``units`` for the eye.
 """
 
 from __future__ import annotations

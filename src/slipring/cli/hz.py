@@ -13,15 +13,17 @@ import slipring
 from slipring.cli import tables
 from slipring.cli.arrivals import Arrivals, Stamped
 from slipring.cli.endings import Stopped, complain
-from slipring.cli.options import TIMES, Target, format_option, period
-from slipring.cli.units import duration, frequency, number, speed
+from slipring.cli.known_names import awaited
+from slipring.cli.options import TIMES, Target, complete_topics, format_option, period
+from slipring.cli.survey import living
+from slipring.cli.units import counted, duration, frequency, number, speed
 
 _BATCH = 1024
 _GAPS = ("min", "median", "p99", "max")
 
 
-@click.command(short_help="Measure the rate of a topic.")
-@click.argument("topic")
+@click.command()
+@click.argument("topic", shell_complete=complete_topics)
 @click.option("--count", type=TIMES, help="End after this many messages.")
 @click.option("--for", "for_s", type=period, metavar="SECONDS", help="End after so much time.")
 @click.option(
@@ -40,23 +42,58 @@ def command(
 ) -> None:
     """Measure TOPIC: messages and bytes per second, and the gaps between messages.
 
-    The first message starts the clock and is not counted. Reads without delaying any publisher; where it
-    cannot keep up, lost messages count in the rate, and bytes per second assume they were like the others.
-    The total comes last, also after Ctrl-C. The topic need not exist yet.
+    The first message starts the clock and is not counted; while there is none, stderr says so now and then.
+    Reads without delaying any publisher; where it cannot keep up, lost messages count in the rate, and bytes per
+    second assume they were like the others. The total comes last, also after Ctrl-C. The topic need not exist yet.
     """
     stop_at = time.monotonic() + for_s if for_s else math.inf
     with target.open() as bus:
         subscriber = bus.subscriber(topic, lossy=True)
         if not subscriber.attached:
-            complain(f"waiting for topic {topic!r} to appear")
+            complain(awaited(bus, topic))
         meter = Meter(subscriber, count or math.inf, stop_at)
+        silence = Silence(bus, topic, window_s)
         try:
+            while not meter.begin(silence.due_s):
+                if time.monotonic() >= stop_at:
+                    break
+                silence.report()
             while window := meter.window(window_s):
                 _put("window", window, form)
         except Stopped:
-            _put("total", meter.total, form)
+            _put_total(meter, silence, form)
             raise
-        _put("total", meter.total, form)
+        _put_total(meter, silence, form)
+
+
+class Silence:
+    """Tells stderr that nothing comes, and who could send: after one window, then ever less often."""
+
+    def __init__(self, bus: slipring.Bus, topic: str, window_s: float) -> None:
+        self._bus = bus
+        self._topic = topic
+        self._begun_s = time.monotonic()
+        self._wait_s = window_s
+
+    @property
+    def due_s(self) -> float:
+        """When to report next, of ``time.monotonic()``."""
+        return self._begun_s + self._wait_s
+
+    @property
+    def length_s(self) -> float:
+        return time.monotonic() - self._begun_s
+
+    def report(self) -> None:
+        waited = duration(self.length_s)
+        complain(f"no messages on topic {self._topic!r} for {waited} ({self._publishers()})")
+        self._wait_s *= 2
+
+    def _publishers(self) -> str:
+        try:
+            return counted(len(living(self._bus.stats(self._topic)["publishers"])), "publisher")
+        except (slipring.TopicNotFound, slipring.TopicGone):
+            return "there is no such topic yet"
 
 
 class Meter:
@@ -71,9 +108,13 @@ class Meter:
         self._since = 0.0
         self._lost = 0
 
+    @property
+    def has_begun(self) -> bool:
+        return self._last is not None
+
     def window(self, length_s: float) -> Arrivals | None:
         """The next window, or ``None`` at the end."""
-        if self._left <= 0 or (self._last is None and not self._first()) or time.monotonic() >= self._stop_at:
+        if self._left <= 0 or self._last is None or time.monotonic() >= self._stop_at:
             return None
         found = Arrivals()
         end = min(time.monotonic() + length_s, self._stop_at)
@@ -86,10 +127,10 @@ class Meter:
             self._close(found)
         return found
 
-    def _first(self) -> bool:
-        """Wait for the message that starts the clock, at the time it was published."""
-        wait_s = self._stop_at - time.monotonic()
-        first = self._subscriber.recv(timeout=None if math.isinf(wait_s) else max(wait_s, 0.0))
+    def begin(self, until_s: float) -> bool:
+        """Wait for the message that starts the clock, at the time it was published; False if none comes in time."""
+        wait_s = min(until_s, self._stop_at) - time.monotonic()
+        first = self._subscriber.recv(timeout=max(wait_s, 0.0))
         if first is None:
             return False
         self._last = first
@@ -106,10 +147,19 @@ class Meter:
         self.total.merge(found)
 
 
+def _put_total(meter: Meter, silence: Silence, form: str) -> None:
+    if not meter.has_begun:
+        meter.total.elapsed_s = silence.length_s
+    _put("total", meter.total, form)
+
+
 def _put(part: str, arrivals: Arrivals, form: str) -> None:
     summary: dict[str, Any] = arrivals.summary()
     if form == "json":
         tables.put_json({"part": part, **summary})
+        return
+    if not summary["messages"] and not summary["lost"]:
+        tables.put_line(f"{part}: no messages in {duration(summary['elapsed_s'])}")
         return
     gaps = "  ".join(f"{name} {duration(summary[f'gap_{name}_s'])}" for name in _GAPS)
     rates = f"{frequency(summary['rate_hz'])} msg/s  {speed(summary['bytes_per_s'])}"

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import NamedTuple
 
 import click
 
 import slipring
 from slipring.cli import tables
 from slipring.cli.options import Target, format_option, period, sleep_until
-from slipring.cli.survey import Survey, Traffic, survey, traffic
+from slipring.cli.survey import Traffic, survey, traffic
 from slipring.cli.tables import Column
-from slipring.cli.units import frequency, number, speed
+from slipring.cli.top_screen import Screen, View, matches
+from slipring.cli.units import counted, frequency, number, printable, speed
 
 _COLUMNS = (
     Column("topic"),
@@ -34,7 +36,7 @@ _ORDERS: dict[str, Callable[[Traffic], tuple[float | str, ...]]] = {
 }
 
 
-@click.command(short_help="Watch the traffic of all topics.")
+@click.command()
 @click.option(
     "--interval", type=period, metavar="SECONDS", default=1.0, show_default=True, help="Time between samples."
 )
@@ -42,60 +44,98 @@ _ORDERS: dict[str, Callable[[Traffic], tuple[float | str, ...]]] = {
 @click.option(
     "--sort", type=click.Choice(list(_ORDERS)), default="rate", show_default=True, help="What comes first."
 )
+@click.option(
+    "--filter", "pattern", default="", metavar="TEXT", help="Only names with TEXT in them, or like 'cam.*'."
+)
 @format_option()
 @click.pass_obj
-def command(target: Target, interval: float, once: bool, sort: str, form: str) -> None:
+def command(target: Target, interval: float, once: bool, sort: str, pattern: str, form: str) -> None:
     """Watch all topics: rates, readers, the worst lag of any reader or cursor, losses.
 
     Everything comes from counters in the topics, at two moments one interval apart; no process is asked or
-    delayed. With --format json, one object per sample and line.
+    delayed. With --format json, one object per sample and line. On a terminal: q ends, arrows and PgUp, PgDn, Home,
+    End scroll, s sorts by the next column, / filters; the last line says what is hidden.
     """
     with target.open() as bus:
-        samples = _samples(bus, interval, sort)
+        samples = Samples(bus, interval)
         if form == "table" and tables.on_terminal() and not once:
-            _watch(bus, samples)
+            _watch(samples, View(tuple(_ORDERS), sort, pattern))
             return
-        for before, after, rows in samples:
+        while True:
+            sleep_until(samples.due)
+            sample = samples.take()
+            rows, hidden = sample.selected(sort, pattern)
             if form == "json":
-                tables.put_json(_record(before, after, rows))
+                tables.put_json(sample.record(rows))
             else:
-                tables.put_table(_COLUMNS, _cells(after, rows))
+                tables.put_table(_COLUMNS, rows_of_text(rows, sample.problems))
+                if hidden:
+                    tables.put_line(f"{counted(hidden, 'topic')} hidden by --filter {pattern!r}")
             if once:
                 return
             if form == "table":
                 tables.put_line("")
 
 
-def _samples(bus: slipring.Bus, interval: float, sort: str) -> Iterator[tuple[Survey, Survey, list[Traffic]]]:
-    before = survey(bus)
-    due = before.taken_s
-    while True:
-        due = max(due + interval, before.taken_s)
-        sleep_until(due)
-        after = survey(bus)
-        yield before, after, sorted(traffic(before, after), key=_ORDERS[sort])
-        before = after
+class Sample(NamedTuple):
+    """What happened between two surveys."""
+
+    time_ns: int
+    interval_s: float
+    traffic: list[Traffic]
+    problems: dict[str, str]
+
+    def selected(self, order: str, pattern: str) -> tuple[list[Traffic], int]:
+        """The topics whose names match, in order, and how many do not."""
+        rows = [row for row in self.traffic if matches(row.topic, pattern)]
+        return sorted(rows, key=_ORDERS[order]), len(self.traffic) - len(rows)
+
+    def record(self, rows: list[Traffic]) -> dict[str, object]:
+        return {
+            "time_ns": self.time_ns,
+            "interval_s": self.interval_s,
+            "topics": [asdict(row) for row in rows],
+            "problems": self.problems,
+        }
 
 
-def _watch(bus: slipring.Bus, samples: Iterator[tuple[Survey, Survey, list[Traffic]]]) -> None:
-    from rich.live import Live
+class Samples:
+    """Surveys of a bus, an interval apart; ``due`` is when to take the next."""
 
-    title = f"bus {bus.name}  {bus.root}  (Ctrl-C ends)"
-    with Live(tables.rich_table(_COLUMNS, [], title), screen=True, auto_refresh=False) as live:
-        for _before, after, rows in samples:
-            live.update(tables.rich_table(_COLUMNS, _cells(after, rows), title), refresh=True)
+    def __init__(self, bus: slipring.Bus, interval_s: float) -> None:
+        self.bus = bus
+        self._interval_s = interval_s
+        self._before = survey(bus)
+        self.due = self._before.taken_s + interval_s
 
-
-def _record(before: Survey, after: Survey, rows: list[Traffic]) -> dict[str, object]:
-    return {
-        "time_ns": after.time_ns,
-        "interval_s": after.taken_s - before.taken_s,
-        "topics": [asdict(row) for row in rows],
-        "problems": after.problems,
-    }
+    def take(self) -> Sample:
+        before, after = self._before, survey(self.bus)
+        self._before = after
+        self.due = max(self.due + self._interval_s, after.taken_s)
+        return Sample(after.time_ns, after.taken_s - before.taken_s, traffic(before, after), after.problems)
 
 
-def _cells(after: Survey, rows: list[Traffic]) -> list[list[str]]:
+def _watch(samples: Samples, view: View) -> None:
+    """Draw until q is pressed; a key changes what is shown at once, a sample what is known."""
+    bus = samples.bus
+    title = f"bus {printable(bus.name)}  {printable(bus.root)}"
+    sample = Sample(0, 0.0, [], {})  # until the first one is there
+    with Screen() as screen:
+        screen.draw([title, "measuring ...", "", "q quit"])
+        while True:
+            key = screen.key(samples.due)
+            height, width = screen.size()
+            if key is None:
+                sample = samples.take()
+            elif not view.press(key, max(height - 3, 1)):
+                return
+            rows, hidden = sample.selected(view.order, view.pattern)
+            problems = {topic: problem.partition(":")[0] for topic, problem in sample.problems.items()}
+            heading, *lines = tables.plain(_COLUMNS, rows_of_text(rows, problems)).splitlines()
+            screen.draw(view.lines(title, heading, lines, hidden, height, width))
+
+
+def rows_of_text(rows: list[Traffic], problems: dict[str, str]) -> list[list[str]]:
     seen = [
         [
             row.topic,
@@ -109,7 +149,5 @@ def _cells(after: Survey, rows: list[Traffic]) -> list[list[str]]:
         ]
         for row in rows
     ]
-    unread = [
-        [f"{topic} ({problem})", *("-" for _ in _COLUMNS[1:])] for topic, problem in after.problems.items()
-    ]
+    unread = [[f"{topic} ({problem})", *("-" for _ in _COLUMNS[1:])] for topic, problem in problems.items()]
     return seen + unread
