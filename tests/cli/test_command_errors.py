@@ -85,7 +85,7 @@ def test_a_topic_removed_under_sub_is_reported(cli, bus, reads):
     [
         (("frob",), "slipring --help"),
         (("sub",), "slipring sub --help"),
-        (("sub", "t", "--start", "sometime"), "new, last, oldest"),
+        (("sub", "t", "--start", "sometime"), "neither new"),
         (("sub", "t", "--count", "0"), "--count"),
         (("sub", "t", "--timeout", "nan"), "--timeout"),
         (("sub", "t", "--timeout", "-1"), "--timeout"),

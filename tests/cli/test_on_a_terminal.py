@@ -30,6 +30,12 @@ def test_sub_escapes_bodies_on_a_terminal(terminal, bus):
     ]
 
 
+def test_sub_of_a_pattern_shows_topics_and_escapes_bodies_on_a_terminal(terminal, bus):
+    bus.publisher("cam.left").send(BELL_AND_CLEAR)
+    shown = terminal.run("sub", "cam.*", "--start", "oldest", "--timeout", "0")
+    assert shown == rb"cam.left: \x07\x1b[2J\x1b]0;owned\x07" + b"\n"
+
+
 def test_sub_writes_bodies_as_they_are_into_a_pipe_and_with_raw_on_a_terminal(cli, terminal, bus):
     bus.publisher("t").send(BELL_AND_CLEAR)
     arguments = ("sub", "t", "--start", "oldest", "--timeout", "0")

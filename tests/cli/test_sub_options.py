@@ -3,6 +3,7 @@
 
 import base64
 import json
+import os
 import signal
 
 from support.waiting import eventually
@@ -15,6 +16,7 @@ def test_json_has_text_as_text_and_other_bytes_as_base64(cli, bus):
     kept = bus.subscriber("t", start="oldest").recv_many()
     first, second = cli.records("sub", "t", "--start", "oldest", "--timeout", "0", "--format", "json")
     assert first == {
+        "topic": "t",
         "seq": 0,
         "time_ns": kept[0].time_ns,
         "sender": "gyro",
@@ -108,6 +110,54 @@ def test_sub_delays_a_reliable_publisher_unless_lossy(cli, bus, reads):
 def test_conflate_prints_the_newest(cli):
     cli.run("pub", "t", "a", "b", "c")
     assert cli.run("sub", "t", "--start", "oldest", "--conflate", "--timeout", "0").stdout == b"c\n"
+
+
+def test_a_pattern_prints_several_topics_with_their_names(cli, bus):
+    for topic in ("cam.left", "cam.right", "imu"):
+        cli.run("pub", topic, f"of {topic}", "--capacity", "64KiB")
+    arguments = ("sub", "cam.*", "--start", "oldest", "--timeout", "0")
+    assert sorted(cli.run(*arguments).stdout.splitlines()) == [
+        b"cam.left: of cam.left",
+        b"cam.right: of cam.right",
+    ]
+    records = cli.records(*arguments, "--format", "json")
+    assert {(record["topic"], record["body"]) for record in records} == {
+        ("cam.left", "of cam.left"),
+        ("cam.right", "of cam.right"),
+    }
+    assert sorted(cli.run(*arguments, "--null").stdout.split(b"\0")) == [b"", b"of cam.left", b"of cam.right"]
+
+
+def test_a_pattern_takes_topics_that_appear_later(cli, bus, reads):
+    bus.create("cam.left")
+    subscriber = cli.start("sub", "cam.*", "--count", "2")
+    reads(subscriber, "cam.left")
+    bus.publisher("imu").send(b"another")
+    bus.publisher("cam.right").send(b"R")
+    assert subscriber.stdout.readline() == b"cam.right: R\n"
+    bus.publisher("cam.left").send(b"L")
+    assert cli.finish(subscriber).stdout == b"cam.left: L\n"
+
+
+def test_a_pattern_that_matches_nothing_yet_says_so(cli, bus):
+    bus.create("imu")
+    outcome = cli.run("sub", "cam.*", "--timeout", "0")
+    assert outcome.stdout == b"" and "waiting for a topic that matches 'cam.*'" in outcome.stderr
+
+
+def test_a_topic_of_a_pattern_that_cannot_be_read_is_reported_and_the_others_are_printed(cli, bus):
+    bus.create("cam.bad")
+    bus.publisher("cam.good").send(b"x")
+    with open(os.path.join(bus.path, "cam.bad.ring"), "r+b") as ring:
+        ring.write(b"\xa5" * 4096)
+    outcome = cli.run("sub", "cam.*", "--start", "oldest", "--timeout", "0", code=1)
+    assert outcome.stdout == b"cam.good: x\n"
+    assert outcome.stderr.startswith("slipring: error: ") and "cam.bad" in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_hz_refuses_a_pattern(cli):
+    assert "one topic" in cli.run("hz", "cam.*", code=2).stderr
 
 
 def _state(pid: int) -> str:

@@ -13,7 +13,7 @@ import slipring
 from slipring.cli import tables
 from slipring.cli.arrivals import Arrivals, Stamped
 from slipring.cli.endings import Stopped, complain
-from slipring.cli.known_names import awaited
+from slipring.cli.known_names import awaited, is_pattern
 from slipring.cli.options import TIMES, Target, complete_topics, format_option, period
 from slipring.cli.survey import living
 from slipring.cli.units import counted, duration, frequency, number, speed
@@ -46,6 +46,10 @@ def command(
     Reads without delaying any publisher; where it cannot keep up, lost messages count in the rate, and bytes per
     second assume they were like the others. The total comes last, also after Ctrl-C. The topic need not exist yet.
     """
+    if is_pattern(topic):
+        raise click.UsageError(
+            f"hz measures one topic, and {topic!r} is a pattern: `slipring top --filter` has several"
+        )
     stop_at = time.monotonic() + for_s if for_s else math.inf
     with target.open() as bus:
         subscriber = bus.subscriber(topic, lossy=True)

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import slipring
-from slipring._bus import directory
+from slipring._bus import directory, settings
 
 # Longer or stranger names are not offered to a shell: a cursor's name is whatever its file says.
 _PLAIN = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _CALLS = ".calls"
+_PATTERN = re.compile(r"[\w.*?\[\]!-]+", re.ASCII)
 
 
 def buses(root: str | None) -> list[str]:
@@ -67,6 +68,16 @@ def cursors(name: str, root: str | None, of: Iterable[str]) -> list[str]:
     return sorted(cursor for cursor in found if _PLAIN.fullmatch(cursor))
 
 
+def is_pattern(topic: str) -> bool:
+    """Whether ``topic`` stands for several; a pattern that no topic's name can match is refused."""
+    if not settings.is_pattern(topic):
+        return False
+    if not _PATTERN.fullmatch(topic):
+        text = f"topic {topic!r} can match no topic: names consist of letters, digits, '_', '.' and '-'"
+        raise slipring.BadArgument(text, argument="topic")
+    return True
+
+
 def close(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like ``name``, whatever its case; None if none is like it."""
     from difflib import get_close_matches
@@ -96,6 +107,8 @@ def _suggestion(bus: slipring.Bus, topic: str) -> str:
 
 def awaited(bus: slipring.Bus, topic: str) -> str:
     """Return the line for a reader whose topic is not there yet."""
+    if is_pattern(topic):
+        return f"waiting for a topic that matches {topic!r} to appear"
     hint = suggestion(bus, topic)
     return f"waiting for topic {topic!r} to appear" + (f"; {hint}" if hint else "")
 

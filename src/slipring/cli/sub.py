@@ -15,8 +15,9 @@ import slipring
 from slipring.cli import framing as frames
 from slipring.cli import tables
 from slipring.cli.endings import complain
+from slipring.cli.failures import describe
 from slipring.cli.framing import Framing
-from slipring.cli.known_names import awaited
+from slipring.cli.known_names import awaited, is_pattern
 from slipring.cli.options import (
     TIMES,
     Target,
@@ -33,6 +34,13 @@ from slipring.cli.units import counted, number, printable
 
 _BATCH = 1024
 _REPORT_S = 1.0
+_OF_ONE_TOPIC = (
+    slipring.Corrupt,
+    slipring.WrongLayout,
+    slipring.Denied,
+    slipring.SystemFault,
+    slipring.TooManyReaders,
+)
 
 
 @click.command()
@@ -75,12 +83,17 @@ def command(
 ) -> int:
     """Print the bodies of TOPIC, each exactly as it is and a newline; or one JSON object per line.
 
+    TOPIC may be a pattern, such as 'cam.*': all topics that match, those that appear later too, each line after the
+    name of its topic. One that cannot be read is reported on stderr, and the exit code is then 1.
+
     On a terminal, control characters and bytes that are not text are escaped, so that no message can act on it;
     --raw writes them as they are. The topic need not exist yet. Losses are reported on stderr. On a reliable topic
     this reader delays the publishers when it falls behind, unless --lossy. The exit code is 1 when --timeout ends it
     before --count is reached.
     """
-    encode = _encoder(framing, form)
+    several = is_pattern(topic)
+    encode = _encoder(framing, form, several)
+    unread = 0
     with target.open() as bus:
         subscriber = bus.subscriber(topic, **_settings(given))
         if not subscriber.attached:
@@ -89,7 +102,16 @@ def command(
         left = count
         try:
             while left is None or left > 0:
-                batch = subscriber.recv_many(_BATCH if left is None else min(_BATCH, left), timeout=timeout)
+                try:
+                    batch = subscriber.recv_many(
+                        _BATCH if left is None else min(_BATCH, left), timeout=timeout
+                    )
+                except _OF_ONE_TOPIC as error:
+                    if not several:
+                        raise
+                    unread += 1  # the subscriber reports each such topic once, and goes on without it
+                    complain(f"error: {describe(error)}")
+                    continue
                 if not batch:
                     break
                 tables.put(encode(batch))
@@ -101,10 +123,10 @@ def command(
             losses.report()
     if left:
         complain(f"error: nothing came for {timeout:g} s and {left} of {count} messages are missing")
-    return 1 if left else 0
+    return 1 if left or unread else 0
 
 
-def _encoder(framing: str | None, form: str) -> Callable[[Sequence[slipring.Message]], bytes]:
+def _encoder(framing: str | None, form: str, several: bool) -> Callable[[Sequence[slipring.Message]], bytes]:
     """How a batch is written: what a stranger sent reaches a terminal as it is only with --raw."""
     if framing and form == "json":
         raise click.UsageError(f"--{framing} and --format json exclude each other")
@@ -112,11 +134,13 @@ def _encoder(framing: str | None, form: str) -> Callable[[Sequence[slipring.Mess
         return _json_lines
     if tables.to_terminal():
         if framing is None:
-            return _escaped_lines
+            return partial(_escaped_lines, named=several)
         if framing != Framing.RAW.value:
             raise click.UsageError(
                 f"--{framing} writes bytes that could act on a terminal: redirect stdout, or leave it out"
             )
+    if several and framing is None:
+        return _named_lines
     return partial(_framed, framing=Framing(framing or "lines"))
 
 
@@ -134,9 +158,17 @@ def _framed(batch: Sequence[slipring.Message], framing: Framing) -> bytes:
     return frames.join((bytes(message.body) for message in batch), framing)
 
 
-def _escaped_lines(batch: Sequence[slipring.Message]) -> bytes:
-    bodies = (bytes(message.body).decode("utf-8", "backslashreplace") for message in batch)
-    return "".join(f"{printable(body)}\n" for body in bodies).encode()
+def _named_lines(batch: Sequence[slipring.Message]) -> bytes:
+    return b"".join(b"%s: %s\n" % (message.topic.encode(), message.body) for message in batch)
+
+
+def _escaped_lines(batch: Sequence[slipring.Message], named: bool) -> bytes:
+    """With the name of its topic before each body if there are several."""
+    bodies = (
+        (f"{message.topic}: " if named else "", bytes(message.body).decode("utf-8", "backslashreplace"))
+        for message in batch
+    )
+    return "".join(f"{topic}{printable(body)}\n" for topic, body in bodies).encode()
 
 
 def _json_lines(batch: Sequence[slipring.Message]) -> bytes:
@@ -150,6 +182,7 @@ def _record(message: slipring.Message) -> dict[str, object]:
     except UnicodeDecodeError:
         body, encoding = base64.b64encode(content).decode("ascii"), "base64"
     return {
+        "topic": message.topic,
         "seq": message.seq,
         "time_ns": message.time_ns,
         "sender": message.sender,
