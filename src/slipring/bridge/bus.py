@@ -170,7 +170,7 @@ class RemoteBus(Bus):
             handle.close()  # publishers first: what a leaving reader makes room for is not sent any more
         self._end()
 
-    def __reduce__(self) -> tuple[type[RemoteBus], tuple[str]]:
+    def __reduce__(self) -> Any:
         """As its address; keys as the names of their files. The copy connects by itself."""
         if self._closed:
             raise Closed("this bus is closed")

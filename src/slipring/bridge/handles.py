@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from slipring._bus.pickling import Unpicklable
 from slipring.errors import SlipringError
 
 from . import wire
@@ -14,15 +15,11 @@ if TYPE_CHECKING:
     from .link import Link
 
 
-class Handle:
+class Handle(Unpicklable):
     """Opened and left by requests; the methods from `reopening` on are called by the link's thread."""
 
     _link: Link
     handle: int
-
-    def __reduce__(self) -> NoReturn:
-        name = type(self).__name__
-        raise TypeError(f"a {name} cannot be pickled: pass the Bus to the other process and open it there")
 
     def _leave(self, request: str, **content: Any) -> None:
         """Tell the server, and wait until it knows."""
