@@ -7,12 +7,12 @@
 register(spark)    makes the format known to a session that did not find it by itself
 session(...)       a session with the settings that matter for streams of topics
 
-The format is found through the module ``pyspark_slipring``, which is installed with the package.
+The format is found through the module ``pyspark_slipring``, which is installed with the package, by the Python that
+Spark runs. Importing this package makes that the Python of this program, for sessions that start afterwards, unless
+$PYSPARK_PYTHON names another.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
 
 try:
     import pyspark  # noqa: F401
@@ -20,16 +20,9 @@ try:
 except ImportError as error:
     raise ImportError('slipring.spark needs PySpark 4.3: pip install "slipring[spark]"') from error
 
-from .session import session
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from . import interpreter
+from .session import register, session
 
 __all__ = ["register", "session"]
 
-
-def register(spark: SparkSession | Any) -> None:
-    """Make ``format("slipring")`` known to this session."""
-    from .source import DefaultSource
-
-    spark.dataSource.register(DefaultSource)
+interpreter.prefer_this()

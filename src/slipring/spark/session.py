@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import BadArgument
 
-from . import home, java
+from . import home, interpreter, java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +36,7 @@ SETTINGS = {
 # checkpoints, Parquet in its pages.
 RAW_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, whose JVM runs the program
 ATTEMPTS = 4  # of a task: plain local[N] gives up at the first failure
 
 
@@ -56,8 +56,7 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
     if where.startswith("sc://"):
         return builder.remote(where).getOrCreate()
     java.check()
-    # Spark would take the python3 on PATH, which need not be the one that has slipring.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    interpreter.prefer_this()
     settings = dict(SETTINGS)
     if where.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -71,7 +70,22 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
     for name, text in settings.items():
         builder = builder.config(name, text)
     with home.without_archives() if where.startswith("local") else contextlib.nullcontext():
-        return builder.master(where).getOrCreate()
+        found = builder.master(where).getOrCreate()
+    if interpreter.settle(found.sparkContext) or _SUBMITTED in os.environ:
+        register(found)  # the JVM was there before, and looks for formats with the Python it was told
+    return found
+
+
+def register(spark: SparkSession | Any) -> None:
+    """Make ``format("slipring")`` known to this session; its Python is this one, unless it was told another."""
+    from .source import DefaultSource
+
+    is_remote = type(spark).__module__.startswith("pyspark.sql.connect")
+    if not is_remote:
+        interpreter.settle(spark.sparkContext)
+    spark.dataSource.register(DefaultSource)
+    if is_remote:
+        interpreter.check_server(spark, DefaultSource.name())
 
 
 def _quiet(given: Mapping[str, object]) -> dict[str, str]:
