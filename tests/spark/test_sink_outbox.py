@@ -126,7 +126,7 @@ def test_staged_rows_that_are_gone_are_told_before_anything_is_published(bus):
     batch = stage(outbox, 0, rows_of(0))
     outbox.drop(batch.parts[1].file)
     sub = bus.subscriber("a")
-    with pytest.raises(slipring.SystemFault, match="start the query again"):
+    with pytest.raises(slipring.SystemFault, match="was removed or changed by another program"):
         publish(bus, outbox, batch)
     assert bodies(sub) == [] and outbox.begun() is None
     outbox.remove()

@@ -3,10 +3,12 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
 from slipring.spark import failures, plan
+from slipring.spark.bus_directory import BusDirectory
 from slipring.spark.failures import (
     BadOption,
     OtherHost,
@@ -146,18 +148,36 @@ def test_a_task_on_another_host_says_where_the_topic_is(driven, imu, monkeypatch
     reader = driven(subscribe="imu", startingOffsets="earliest")
     reader.log()
     (task,) = reader.reader.partitions(reader.start_of(0), reader.logged[0])
-    task.host, task.boot = "robot-7", "0" * 8
+    task.bus = dataclasses.replace(task.bus, host="robot-7", boot="0" * 8)
     with pytest.raises(OtherHost, match=r"memory of host robot-7.*run the executors on robot-7"):
         list(reader.reader.read(task))
 
 
-def test_a_task_that_does_not_see_the_bus_says_so(driven, imu, bus):
-    reader = driven(subscribe="imu", startingOffsets="earliest")
+@pytest.mark.parametrize("fail", ["true", "false"])
+def test_a_task_that_does_not_see_the_bus_fails_whatever_is_said_of_loss(driven, imu, fail):
+    """The same kernel, another directory at that path: a container's."""
+    reader = driven(subscribe="imu", startingOffsets="earliest", failOnDataLoss=fail, includeGaps="true")
     reader.log()
     (task,) = reader.reader.partitions(reader.start_of(0), reader.logged[0])
-    reader.reader._options = dataclasses.replace(reader.reader._options, root="/nowhere")
-    with pytest.raises(OtherHost, match="a container has a /dev/shm of its own"):
+    device, inode = task.bus.above_identity
+    task.bus = dataclasses.replace(
+        task.bus, identity=(device + 1, inode + 1), above_identity=(device + 1, inode)
+    )
+    with pytest.raises(OtherHost, match="does not have it"):
         list(reader.reader.read(task))
+
+
+def test_a_bus_directory_is_known_by_what_it_is_and_not_by_its_path(bus, imu, tmp_path):
+    noted = BusDirectory.of(bus.path)
+    assert noted.is_seen_here() and noted.is_seen_under("/proc/self/root")
+    assert not noted.is_seen_under(str(tmp_path))
+    imu.close()
+    bus.remove("imu")
+    Path(bus.path).rmdir()
+    assert noted.is_seen_here()  # it is gone from the same place
+    bus.create("imu")
+    assert noted.is_seen_here()  # and there again
+    assert BusDirectory.of(f"{tmp_path}/not/yet").is_seen_here()
 
 
 def test_losses_of_a_task_that_was_tried_again_count_once():

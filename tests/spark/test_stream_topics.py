@@ -45,6 +45,69 @@ def test_a_topic_that_was_replaced_is_named(driven, bus, imu, cmd, topic):
     assert reader.reader.reportLatestOffset()["lost"] == {topic: 4}
 
 
+HOLES = {
+    "failOnDataLoss": "false",
+    "includeGaps": "true",
+    "columns": "topic,offset,value,span,lost,generation",
+}
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+@pytest.mark.parametrize("topic", ["imu", "cmd"])
+def test_what_a_batch_does_not_find_any_more_is_a_hole(driven, bus, imu, cmd, topic, how):
+    reader = driven(subscribe=topic, startingOffsets="earliest", groupId="g", **HOLES)
+    old = bus.stats(topic)["generation"]
+    reader.log()
+    publisher = {"imu": imu, "cmd": cmd}[topic]
+    if how == "replaced":
+        recreate(bus, publisher, "lossy" if topic == "imu" else "reliable")
+    else:
+        publisher.close()
+        bus.remove(topic)
+    (hole,) = reader.read()
+    generation = hole.pop("generation")
+    assert generation % 2**64 == old
+    assert hole == {"topic": topic, "offset": 0, "value": None, "span": 10, "lost": 10}
+    assert reader.batch() == [] or how == "replaced"
+    assert reader.reader.reportLatestOffset()["lost"] == {topic: 10}
+
+
+@pytest.mark.parametrize("subscribed", [{"subscribe": "cmd"}, {"subscribePattern": "c.d"}])
+def test_messages_of_a_reliable_topic_that_was_removed_unread_are_counted(driven, bus, cmd, subscribed):
+    reader = driven(startingOffsets="earliest", groupId="g", maxOffsetsPerTrigger=4, **subscribed, **HOLES)
+    assert len(reader.batch()) == 4
+    cmd.send_many([b"more"] * 3)
+    recreate(bus, cmd, "reliable")
+    (hole,) = reader.batch()
+    assert (hole["offset"], hole["span"], hole["lost"], hole["value"]) == (4, 9, 9, None)
+    assert values(reader.batch()) == [b"fresh"] * 3
+
+
+def test_a_topic_that_is_removed_while_it_is_read_leaves_a_hole_behind_what_was_read(driven, bus, imu):
+    reader = driven(subscribe="imu", startingOffsets="earliest", batchBytes=16, **HOLES)
+    reader.log()
+    (task,) = reader.reader.partitions(reader.start_of(0), reader.logged[0])
+    batches = reader.reader.read(task)
+    rows = next(batches).to_pylist()
+    imu.close()
+    bus.remove("imu")
+    rows += [row for batch in batches for row in batch.to_pylist()]
+    assert sum(row["span"] for row in rows) == 10
+    assert [row["offset"] for row in rows] == list(range(len(rows)))
+    assert reader.reader.reportLatestOffset().get("lost", {}).get("imu", 0) == sum(
+        row["lost"] for row in rows
+    )
+
+
+def test_a_hole_of_a_topic_that_is_gone_has_the_decoded_columns_too(driven, bus):
+    bus.publisher("j").send_many([b'{"x": 1}'] * 3)
+    options = {"valueFormat": "json", "valueSchema": "x INT", "columns": "offset,lost"}
+    reader = driven(subscribe="j", startingOffsets="earliest", **{**HOLES, **options})
+    reader.log()
+    bus.remove("j")
+    assert reader.read() == [{"offset": 0, "lost": 3, "x": None}]
+
+
 def test_a_topic_from_before_a_restart_of_the_host_is_named(driven, bus, imu):
     """Files on a disk outlive the host's memory; what is in them then is not read."""
     reader = driven(subscribe="imu", startingOffsets="earliest")

@@ -184,8 +184,11 @@ class Outbox:
                 found = -1
             # defect sink_missing_rows_found_late: if False:
             if found != part.size_bytes:
-                problem = f"staged rows of batch {batch.number} are gone: '{self.file_of(part)}'"
-                raise SystemFault(f"{problem}; start the query again, it stages them anew", argument="root")
+                raise SystemFault(
+                    f"staged rows of batch {batch.number} are gone: '{self.file_of(part)}' was removed or changed by "
+                    f"another program; nothing of the batch was published, and Spark computes it again after a restart",
+                    argument="root",
+                )
 
     def file_of(self, part: Part) -> str:
         return self._file(os.path.basename(part.file))

@@ -36,6 +36,8 @@ class Ranges:
         self.delivery = "reliable" if self._native.reliable else "lossy"
         self.lost = 0
         """Messages that were overwritten before `batches` could read them."""
+        self.reached = 0
+        """Where `batches` has come to: the next sequence it has not handed over, as a message or a hole."""
 
     def oldest(self) -> int:
         """The lowest sequence still readable."""
@@ -73,11 +75,11 @@ class Ranges:
         mask = sum(1 << COLUMNS.index(column) for column in set(asked))
         in_order = asked == [column for column in COLUMNS if column in asked]
         host = socket.gethostname()
-        reached = start
-        if reached < end:
+        self.reached = start
+        if start < end:
             self._native.begin(start)
-        while reached < end:
-            reached, lost, capsules = self._native.batch(end, mask, size, gaps, host)
+        while self.reached < end:
+            self.reached, lost, capsules = self._native.batch(end, mask, size, gaps, host)
             self.lost += lost
             if capsules is not None:
                 batch = pyarrow.record_batch(ArrowBatch(capsules))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from . import places, plan, tasks
+from . import executors, places, plan, tasks
+from .bus_directory import BusDirectory
 from .failures import BadOption
 from .options import SourceOptions
 from .places import Place
@@ -31,10 +32,13 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         topics = Topics(self._options)
         try:
+            executors.check(topics.bus.path)
+            directory = BusDirectory.of(topics.bus.path)
             ranges = [self._range(topics, topic) for topic in topics.names()]
         finally:
             topics.close()
-        return tasks.tasks_of(plan.split(ranges, self._options.min_partitions, self._options.max_records))
+        pieces = plan.split(ranges, self._options.min_partitions, self._options.max_records)
+        return tasks.tasks_of(pieces, directory)
 
     def _range(self, topics: Topics, topic: str) -> Range:
         starting, ending = self._options.starting or BATCH_START, self._options.ending or BATCH_END

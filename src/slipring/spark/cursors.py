@@ -68,6 +68,11 @@ class Cursors:
         if position > start >= ranges.oldest() and self._options.fail_on_loss:
             raise CursorMoved(topic, self._options.group or "", position, start)
 
+    def final_end(self, topic: str, generation: int) -> int | None:
+        """Where a topic ended that was removed while it was held; None: that is not known."""
+        held = self._held.get((topic, generation))
+        return None if held is None else held.position + held.lag
+
     def commit(self, topic: str, generation: int, end: int) -> None:
         """Release everything below `end`; again, or for a topic that is gone, it does nothing."""
         key = topic, generation

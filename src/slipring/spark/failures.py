@@ -77,7 +77,18 @@ class CursorInUse(SlipringError):
 
 
 class OtherHost(SlipringError):
-    """A task runs on a host on which the topic's memory is not."""
+    """A process of Spark's runs where the bus directory is not: on another host, or in a container of its own.
+
+    Never loss, whatever failOnDataLoss says: nothing is known there about the topics."""
+
+    def __init__(self, process: str, here: str, path: str, host: str) -> None:
+        super().__init__(
+            f"bus directory '{path}' is in the memory of host {host}, and {process} on {here} does not have it: run "
+            f"the executors on {host}; give containers its directory (docker run --ipc=host for one in /dev/shm); or "
+            f"mirror the bus to where the executors are with slipring bridge. If the directory was removed while the "
+            f"query ran, restart the query",
+            argument="bus",
+        )
 
 
 class BadValue(SlipringError):

@@ -6,7 +6,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from . import offsets, places, plan
+from slipring._bus.ranges import Ranges
+
+from . import executors, offsets, places, plan
+from .bus_directory import BusDirectory
 from .cursors import Cursors
 from .offsets import Offsets, Position
 from .options import SourceOptions
@@ -27,13 +30,18 @@ class Progress:
         self.tally = Tally()
         self._first: dict[str, Position] | None = None
         self._ends: dict[str, Position] | None = None  # of an availableNow run
-        self._known: Offsets = {}  # where the newest batch ends
+        self._known: Offsets = {}  # where the newest batch ends, of topics that are read
         self._waiting_since = time.monotonic()
 
     def close(self) -> None:
         self._cursors.close()
         self._topics.close()
         self.tally.close()
+
+    def directory(self) -> BusDirectory:
+        """What the tasks of a batch have to see, and the executors that run now do."""
+        executors.check(self._topics.bus.path)
+        return BusDirectory.of(self._topics.bus.path)
 
     # Beginning
 
@@ -81,8 +89,9 @@ class Progress:
         """The place on each topic of the stream as it is now: new ones begin, others have to be the same."""
         names = self._topics.names()
         if self._options.pattern is not None:
-            for topic in start.keys() - set(names):
-                self._topics.same(topic, start[topic].generation)  # it is gone: an error, or it falls away
+            # One that is gone: an error, or what was unread of it is a last part of the stream.
+            away = start.keys() - set(names)
+            names += [topic for topic in away if self._topics.same(topic, start[topic].generation) is None]
         now: dict[str, Position] = {}
         for topic in names:
             at = start.get(topic)
@@ -99,13 +108,24 @@ class Progress:
                 self._cursors.resume(topic, ranges, at.next)
             return at
         is_gone = self._topics.find(topic) is None  # and allowed to be; it may come again
-        return at if is_gone else self._begin(topic, FIRST_SEQUENCE)
+        is_unread = self._final_end(topic, at) > at.next
+        return at if is_gone or is_unread else self._begin(topic, FIRST_SEQUENCE)
+
+    def _final_end(self, topic: str, at: Position) -> int:
+        """Of a topic that is gone: what lies before it and is not read is lost, and counted by the tasks."""
+        end = self._cursors.final_end(topic, at.generation)
+        return at.next if end is None else max(at.next, end)
+
+    def _ranges(self, topic: str, at: Position) -> Ranges | None:
+        """The topic, if it is still the one of that position."""
+        ranges = self._topics.find(topic)
+        return ranges if ranges is not None and ranges.generation == at.generation else None
 
     def _end(self, topic: str, at: Position) -> int:
         """Up to where a topic can be read."""
-        ranges = self._topics.find(topic)
-        if ranges is None or ranges.generation != at.generation:
-            return at.next
+        ranges = self._ranges(topic, at)
+        if ranges is None:
+            return self._final_end(topic, at)
         if self._ends is None:
             return ranges.committed(at.next)
         fixed = self._ends.get(topic)
@@ -116,7 +136,7 @@ class Progress:
 
     def _readable(self, topic: str, at: Position, end: int) -> int:
         """From where on there is something left to read."""
-        ranges = self._topics.find(topic)
+        ranges = self._ranges(topic, at)
         return end if ranges is None else min(max(at.next, ranges.oldest()), end)
 
     def _too_few(self, rows: int) -> bool:
@@ -130,7 +150,11 @@ class Progress:
             shares = plan.share_rows(self._options.max_rows, waiting)
             ends = {topic: end - waiting[topic] + shares.get(topic, 0) for topic, end in ends.items()}
         if self._options.max_bytes:
-            wanted = {topic: end for topic, end in ends.items() if end > now[topic].next}
+            wanted = {
+                topic: end
+                for topic, end in ends.items()
+                if end > now[topic].next and self._ranges(topic, now[topic]) is not None
+            }
 
             def end_of(topic: str, size: int) -> int:
                 return self._topics.get(topic).committed(now[topic].next, size=size)

@@ -5,6 +5,9 @@ write() runs in Spark's workers and stages rows; commit() runs in another proces
 have succeeded, and publishes them. Spark may run any task several times, and a whole batch again after a
 restart; what was staged for nothing is dropped, and what is published is published once (slipring._bus.outbox
 tells how).
+
+A task that does not see the bus directory writes nothing there and hands in a refusal instead of rows; the commit then
+stops the query. If it raised, Spark would try it elsewhere, and chance would decide whether the query lives.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from slipring._bus import directory, life, outbox_leftovers
 from slipring._bus.outbox import BRIEF, Batch, Outbox, Part
 from slipring.errors import BadArgument
 
-from . import sink_options
+from . import executors, sink_options
+from .bus_directory import BusDirectory, this_host
+from .failures import OtherHost
 from .sink_options import SinkOptions
 from .sink_publish import Publishing
 from .sink_rows import STAGED, Rows, capacity, check_schema
@@ -44,15 +49,27 @@ class Staged(WriterCommitMessage):
     topics: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Refused(WriterCommitMessage):
+    """A task ran where the bus directory is not."""
+
+    host: str
+
+
 def _prepared(given: Mapping[str, str], schema: StructType, *, streaming: bool) -> SinkOptions:
     options = sink_options.parse(given, streaming=streaming)
     check_schema(schema, options)
+    executors.check(options.path)
     if options.topic is not None:
         capacity(options, options.topic)  # made when missing; other settings than asked for are an error here
     return options
 
 
-def _stage(options: SinkOptions, job: str, batch: int, owner: str, rows: Iterator[pa.RecordBatch]) -> Staged:
+def _stage(
+    options: SinkOptions, bus: BusDirectory, job: str, batch: int, owner: str, rows: Iterator[pa.RecordBatch]
+) -> Staged | Refused:
+    if not bus.is_seen_here():
+        return Refused(this_host()[0])
     context = TaskContext.get()
     assert context is not None
     staging = Rows(options)
@@ -60,8 +77,7 @@ def _stage(options: SinkOptions, job: str, batch: int, owner: str, rows: Iterato
     first = next(batches, None)
     if first is None:
         return Staged(job, context.partitionId(), None, ())
-    with options.open() as bus:
-        outbox = Outbox(bus.path, job)
+    outbox = Outbox(options.path, job)
     path = outbox.stage(batch, context.partitionId(), owner)
     try:
         with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, STAGED) as file:
@@ -77,7 +93,11 @@ def _stage(options: SinkOptions, job: str, batch: int, owner: str, rows: Iterato
     return Staged(job, context.partitionId(), part, staging.topics)
 
 
-def _publish(options: SinkOptions, number: int, messages: Messages) -> None:
+def _publish(options: SinkOptions, bus_directory: BusDirectory, number: int, messages: Messages) -> None:
+    for one in messages:
+        if isinstance(one, Refused):
+            _drop(options, messages)
+            raise OtherHost("a task of the sink", one.host, bus_directory.path, bus_directory.host)
     # defect sink_partitions_unordered: staged = [one for one in messages if isinstance(one, Staged)]
     staged = sorted((one for one in messages if isinstance(one, Staged)), key=lambda one: one.partition)
     parts = tuple(one.part for one in staged if one.part is not None)
@@ -107,18 +127,19 @@ def _drop(options: SinkOptions, messages: Messages) -> None:
 class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
         self._options = _prepared(given, schema, streaming=True)
+        self._bus = BusDirectory.of(self._options.path)
         self._owner = life.mark(life.ancestor("java"))
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged | Refused:
         context = TaskContext.get()
         assert context is not None
         query = context.getLocalProperty("sql.streaming.queryId")
         batch = context.getLocalProperty("streaming.sql.batchId")
         assert query and batch, "Spark told neither query nor batch"
-        return _stage(self._options, str(uuid.UUID(query)), int(batch), self._owner, iterator)
+        return _stage(self._options, self._bus, str(uuid.UUID(query)), int(batch), self._owner, iterator)
 
     def commit(self, messages: Messages, batchId: int) -> None:
-        _publish(self._options, batchId, messages)
+        _publish(self._options, self._bus, batchId, messages)
 
     def abort(self, messages: Messages, batchId: int) -> None:
         _drop(self._options, messages)
@@ -131,6 +152,7 @@ class BatchWriter(DataSourceArrowWriter):
                 'a topic cannot be overwritten, it only grows: use mode("append")', argument="mode"
             )
         self._options = _prepared(given, schema, streaming=False)
+        self._bus = BusDirectory.of(self._options.path)
         app = self._options.app
         self._lasting = app is not None
         self._job = (
@@ -138,13 +160,13 @@ class BatchWriter(DataSourceArrowWriter):
         )
         self._owner = life.mark(life.ancestor("java"))
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
-        return _stage(self._options, self._job, self._options.version, self._owner, iterator)
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged | Refused:
+        return _stage(self._options, self._bus, self._job, self._options.version, self._owner, iterator)
 
     def commit(self, messages: Messages) -> None:
         with self._options.open() as bus:
             outbox_leftovers.clear_brief(bus.path)
-        _publish(self._options, self._options.version, messages)
+        _publish(self._options, self._bus, self._options.version, messages)
         self._forget()
 
     def abort(self, messages: Messages) -> None:

@@ -10,6 +10,7 @@ txnAppId, txnVersion batch writes: a version of that application that was publis
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -35,6 +36,11 @@ class SinkOptions:
 
     def open(self) -> Bus:
         return Bus(self.bus, root=self.root)
+
+    @property
+    def path(self) -> str:
+        """The bus directory."""
+        return os.path.join(self.root, self.bus)
 
 
 def parse(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:

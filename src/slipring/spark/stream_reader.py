@@ -69,7 +69,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         now, options = self._now(), self._options
         ranges = now.ranges(offsets.load(start), offsets.load(end))
-        return tasks.tasks_of(plan.split(ranges, options.min_partitions, options.max_records), now.tally.path)
+        pieces = plan.split(ranges, options.min_partitions, options.max_records)
+        return tasks.tasks_of(pieces, now.directory(), now.tally.path)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Task)

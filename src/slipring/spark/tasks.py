@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks: one range of one topic each, read in whatever Python worker Spark gives it to.
 
+A task returns every message of its range, or says what it does not: DataLoss, or with failOnDataLoss=false a count,
+and with includeGaps a row for each hole. A worker that does not see the bus directory knows nothing, and fails.
+
 A worker keeps the topics it has read open, at module level: Spark reuses workers, and what it pickles must
 not hold handles.
 """
 
 from __future__ import annotations
 
-import os
+import dataclasses
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,12 +23,12 @@ import slipring
 from slipring._bus.ranges import Ranges
 from slipring.errors import TopicGone, TopicNotFound
 
-from . import tally
+from . import holes, tally
+from .bus_directory import BusDirectory, this_host
 from .decoding import Decoder
 from .failures import DataLoss, OtherHost, TopicReplaced
 from .options import SourceOptions
 from .plan import Range
-from .topics import this_host
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,17 +38,16 @@ OPEN_TOPICS = 32  # of one worker
 
 @dataclass
 class Task(InputPartition):
-    """What a worker is told: which messages, and on which host their memory is."""
+    """What a worker is told: which messages, and of which bus directory."""
 
     piece: Range
-    host: str
-    boot: str
+    bus: BusDirectory
     tally: str = ""  # where losses are told (tally.py)
+    oldest: bool = False  # begin at what is there when it is read: what is overwritten until then is no loss
 
 
-def tasks_of(pieces: list[Range], tally: str = "") -> list[InputPartition]:
-    host, boot = this_host()
-    return [Task(piece, host, boot, tally) for piece in pieces]
+def tasks_of(pieces: list[Range], bus: BusDirectory, tally: str = "") -> list[InputPartition]:
+    return [Task(piece, bus, tally) for piece in pieces]
 
 
 _OPEN: dict[tuple[str, str, str], Ranges] = {}
@@ -68,32 +70,14 @@ def _ranges(options: SourceOptions, piece: Range) -> Ranges:
     return found
 
 
-def _check_host(options: SourceOptions, task: Task) -> None:
-    host, boot = this_host()
-    # defect spark_other_host_reads: if False:
-    if boot != task.boot:
-        raise OtherHost(
-            f"topic {task.piece.topic!r} of bus {options.bus!r} is in the memory of host {task.host} (boot "
-            f"{task.boot}); "
-            f"this task runs on {host} (boot {boot}): run the executors on {task.host}, or mirror the bus "
-            f"to where they are with slipring bridge"
-        )
-
-
-def _opened(options: SourceOptions, task: Task) -> Ranges | None:
+def _opened(options: SourceOptions, piece: Range) -> Ranges | None:
     """None: the topic is not the one any more, and that is allowed."""
-    piece = task.piece
     try:
         ranges = _ranges(options, piece)
     except TopicNotFound:
-        if not os.path.isdir(os.path.join(options.root, options.bus)):
-            raise OtherHost(
-                f"bus {options.bus!r} of host {task.host} is not to be seen by this task: there is no directory "
-                f"{options.root}; a container has a /dev/shm of its own unless it is given the host's"
-            ) from None
-        if not options.fail_on_loss:
-            return None
-        raise TopicReplaced(piece.topic, piece.generation, None) from None
+        if options.fail_on_loss:
+            raise TopicReplaced(piece.topic, piece.generation, None) from None
+        return None
     if ranges.generation == piece.generation:
         return ranges
     if options.fail_on_loss:
@@ -108,37 +92,53 @@ def _decoder(options: SourceOptions) -> Decoder | None:
 
 def read(options: SourceOptions, task: Task) -> Iterator[pa.RecordBatch]:
     """The task's messages, in order, in batches of about batchBytes."""
-    _check_host(options, task)
-    ranges = _opened(options, task)
+    # defect spark_other_host_reads: if False:
+    if not task.bus.is_seen_here():
+        what = f"the task that reads topic {task.piece.topic!r}"
+        raise OtherHost(what, this_host()[0], task.bus.path, task.bus.host)
+    ranges = _opened(options, task.piece)
     if ranges is None:
-        _tell(task, task.piece.size)
+        yield from _gone(options, task, task.piece.start, 0)
         return
-    before = ranges.lost
+    before, ranges.reached = ranges.lost, task.piece.start
     try:
-        yield from _batches(options, task.piece, ranges)
+        yield from _batches(options, task, ranges)
     except TopicGone:  # removed since it was opened
         if options.fail_on_loss:
             raise TopicReplaced(task.piece.topic, task.piece.generation, None) from None
-        _tell(task, task.piece.size)
+        yield from _gone(options, task, ranges.reached, ranges.lost - before)
         return
     # defect spark_loss_uncounted: if False:
-    if ranges.lost > before:
+    if ranges.lost > before and not task.oldest:
         _tell(task, ranges.lost - before)
 
 
-def _batches(options: SourceOptions, piece: Range, ranges: Ranges) -> Iterator[pa.RecordBatch]:
-    decoder = _decoder(options)
+def _gone(options: SourceOptions, task: Task, start: int, lost: int) -> Iterator[pa.RecordBatch]:
+    """The topic is gone, and from start on so is the range: counted, and a row if holes are rows."""
+    rest = dataclasses.replace(task.piece, start=start)
+    _tell(task, lost + rest.size)
+    if options.gaps and rest.size:
+        decoder = _decoder(options)
+        hole = holes.batch(rest, options.columns if decoder is None else decoder.columns)
+        yield hole if decoder is None else decoder.decode(rest.topic, hole)
+
+
+def _batches(options: SourceOptions, task: Task, ranges: Ranges) -> Iterator[pa.RecordBatch]:
+    decoder, piece = _decoder(options), task.piece
     columns = options.columns if decoder is None else decoder.columns
-    before = ranges.lost
-    for batch in ranges.batches(piece.start, piece.end, columns, options.batch_bytes, options.gaps):
-        _check_loss(options, piece, ranges.lost - before)
+    before, start = ranges.lost, piece.start
+    if task.oldest:
+        start = min(max(start, ranges.oldest()), piece.end)
+    for batch in ranges.batches(start, piece.end, columns, options.batch_bytes, options.gaps):
+        _check_loss(options, task, ranges.lost - before)
         yield batch if decoder is None else decoder.decode(piece.topic, batch)
-    _check_loss(options, piece, ranges.lost - before)
+    _check_loss(options, task, ranges.lost - before)
 
 
-def _check_loss(options: SourceOptions, piece: Range, lost: int) -> None:
+def _check_loss(options: SourceOptions, task: Task, lost: int) -> None:
+    piece = task.piece
     # defect spark_loss_silent: if False:
-    if lost and options.fail_on_loss:
+    if lost and options.fail_on_loss and not task.oldest:
         raise DataLoss(
             f"{lost} messages of [{piece.start}, {piece.end}) of topic {piece.topic!r} were overwritten "
             f"unread"

@@ -5,24 +5,15 @@ the same."""
 from __future__ import annotations
 
 import re
-import socket
-from pathlib import Path
 
 from slipring._bus.bus import Bus
 from slipring._bus.ranges import Ranges
 from slipring.errors import TopicGone, TopicNotFound
 
-from . import places
+from . import executors, places
 from .failures import BadOption, TopicReplaced
 from .options import SourceOptions
 from .places import Place
-
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-def this_host() -> tuple[str, str]:
-    """Its name, and the id of its kernel's present run: memory is shared where that is the same."""
-    return socket.gethostname(), BOOT_ID.read_text().strip()
 
 
 class Topics:
@@ -103,10 +94,11 @@ class Topics:
 
 
 def check(options: SourceOptions) -> None:
-    """Are the topics there that options name?"""
+    """Are the topics there that options name, and do the executors that run already see them?"""
     topics = Topics(options)
     try:
         for topic in options.topics:
             topics.get(topic)
+        executors.check(topics.bus.path)
     finally:
         topics.close()
