@@ -13,10 +13,12 @@ from slipring.spark.source import DefaultSource
 
 @pytest.fixture
 def read(bus):
-    def rows(**options):
+    def rows(meanwhile=lambda: None, **options):
+        """meanwhile: between planning and reading."""
         source = DefaultSource({"bus": bus.name, "root": bus.root, **{k: str(v) for k, v in options.items()}})
         reader = source.reader(source.schema())
         parts = reader.partitions()
+        meanwhile()
         copies = [pickle.loads(pickle.dumps((reader, part))) for part in parts]
         return [row for copy, part in copies for batch in copy.read(part) for row in batch.to_pylist()]
 
@@ -86,6 +88,25 @@ def test_what_is_gone_is_an_error_or_a_hole(read, bus, times):
     options = {"failOnDataLoss": "false", "includeGaps": "true", "columns": "topic,offset,lost"}
     first = read(subscribe="imu", startingOffsets='{"imu": 0}', **options)[0]
     assert first == {"topic": "imu", "offset": 0, "lost": bus.stats("imu")["oldest"]}
+
+
+@pytest.mark.parametrize("given", [{}, {"startingOffsets": "earliest"}, {"endingOffsets": '{"imu": 10}'}])
+@pytest.mark.parametrize("parts", [1, 4])
+def test_without_a_start_of_one_s_own_a_batch_reads_what_is_there_when_it_runs(
+    read, bus, times, given, parts
+):
+    def overwrite():
+        bus.publisher("imu").send_many([b"x"] * 12)
+
+    found = offsets(read(overwrite, subscribe="imu", minPartitions=parts, **given))
+    oldest = bus.stats("imu")["oldest"]
+    assert oldest > 0 and found == list(range(oldest, 10))
+
+
+@pytest.mark.parametrize("given", [{"startingOffsets": '{"imu": 0}'}, {"startingTimestamp": "0"}])
+def test_with_a_start_of_one_s_own_what_is_overwritten_is_loss(read, bus, times, given):
+    with pytest.raises(DataLoss, match="were overwritten unread"):
+        read(lambda: bus.publisher("imu").send_many([b"x"] * 12), subscribe="imu", **given)
 
 
 def test_a_pattern_that_matches_nothing_reads_nothing(read, times):

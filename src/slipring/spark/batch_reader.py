@@ -38,7 +38,12 @@ class BatchReader(DataSourceReader):
         finally:
             topics.close()
         pieces = plan.split(ranges, self._options.min_partitions, self._options.max_records)
-        return tasks.tasks_of(pieces, directory)
+        return [Task(piece, directory, oldest=self._begins_at_oldest(piece.topic)) for piece in pieces]
+
+    def _begins_at_oldest(self, topic: str) -> bool:
+        """The user gave no place to begin at: what is overwritten before it is read was never asked for."""
+        starting = self._options.starting or BATCH_START
+        return starting.time_ns is None and starting.of(topic) == places.EARLIEST
 
     def _range(self, topics: Topics, topic: str) -> Range:
         starting, ending = self._options.starting or BATCH_START, self._options.ending or BATCH_END
