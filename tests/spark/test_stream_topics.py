@@ -167,6 +167,22 @@ def test_topics_that_joined_the_list_begin_where_the_options_say(driven, bus, im
     assert len(reader.read()) == 3  # a logged batch is read as it was logged
 
 
+@pytest.mark.parametrize("named", ["subscribe", "subscribePattern"])
+def test_a_topic_that_left_the_list_and_came_back_goes_on_where_it_was(driven, bus, imu, cmd, named):
+    both = "imu,cmd" if named == "subscribe" else "imu|cmd"
+    reader = driven(**{named: both}, startingOffsets="earliest", groupId="g")
+    assert len(reader.batch()) == 20
+    reader.restart(**{named: "imu"})
+    assert reader.batch() == []
+    imu.send(b"between")
+    cmd.send(b"kept")
+    assert values(reader.batch()) == [b"between"]
+    assert "cmd" not in reader.reader.reportLatestOffset()["topics"]
+    reader.restart(**{named: both})
+    assert [(row["topic"], row["value"]) for row in reader.batch()] == [("cmd", b"kept")]
+    assert reader.batch() == []
+
+
 # Loss
 
 

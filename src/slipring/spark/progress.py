@@ -67,7 +67,8 @@ class Progress:
     # Going on
 
     def following(self, start: Offsets, limited: bool) -> Offsets:
-        """Where the next batch ends; `start` itself when there is none yet."""
+        """Where the next batch ends; `start` itself when there is none yet. A topic that is read no more keeps its
+        place there: when it is named again, the stream goes on with it."""
         self._known = now = self._present(start)
         ends = {topic: self._end(topic, at) for topic, at in now.items()}
         if limited:
@@ -80,9 +81,10 @@ class Progress:
         found = {
             topic: Position(at.generation, max(at.next, ends[topic]), at.origin) for topic, at in now.items()
         }
+        self._known = found
+        found = {**start, **found}
         if found != start:
             self._waiting_since = time.monotonic()
-        self._known = found
         return found
 
     def _present(self, start: Offsets) -> dict[str, Position]:
