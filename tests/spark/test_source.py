@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+import slipring
 from support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(400)
@@ -142,6 +143,25 @@ def test_loss_stops_the_query_or_is_counted(spark, bus, stream, collected, tmp_p
     query.stop()
     assert collected.offsets == [*range(5), *range(oldest, 107)]
     assert json.loads(query.lastProgress["sources"][0]["latestOffset"])["lost"] == {"imu": oldest - 5}
+
+
+def test_a_batch_that_takes_a_whole_reliable_ring_does_not_stop_the_publisher_for_good(
+    spark, bus, stream, collected, background
+):
+    publisher = bus.publisher("big", delivery="reliable", capacity="16MiB")
+    bus.subscriber("big", cursor="g", start="oldest").close()
+    body, filled = bytes(1_000_000), 0
+    with pytest.raises(slipring.Full):
+        while True:
+            publisher.send(body, timeout=0)
+            filled += 1
+    rest = background(lambda: [publisher.send(body, timeout=None) for _ in range(2 * filled)])
+    columns = stream(subscribe="big", groupId="g", columns="offset")
+    query = collected.start(columns, processingTime="0 seconds")
+    eventually(lambda: len(collected.rows) == 3 * filled or not query.isActive, "all messages")
+    query.stop()
+    assert collected.offsets == list(range(3 * filled))
+    rest.result()
 
 
 def test_a_replaced_topic_is_named_and_may_be_gone_on_with(spark, bus, stream, collected):

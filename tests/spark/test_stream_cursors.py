@@ -7,7 +7,7 @@ import pytest
 
 import slipring
 from layout import document
-from slipring.spark import cursors
+from slipring.spark import cursors, progress
 from slipring.spark.failures import (
     CursorGone,
     CursorInUse,
@@ -35,6 +35,41 @@ def test_messages_are_kept_until_commit_whatever_dies(driven, bus, cmd):
     reader.reader.commit(reader.logged[1])
     assert position(bus) == 15
     cmd.send(b"x", timeout=0)
+
+
+@pytest.mark.parametrize("size", [None, 1300, 2500])
+def test_a_batch_that_fills_the_ring_is_released_though_no_message_can_follow(driven, bus, size):
+    """By slots, by bytes, and by one message of more than half of it."""
+    publisher = bus.publisher("cmd", delivery="reliable", capacity=4096, slots=16)
+    reader = driven(subscribe="cmd", groupId="g", startingOffsets="earliest")
+    assert reader.batch() == []
+    body, sent = b"x" * (size or 1), 0
+    for _ in range(3):
+        with pytest.raises(slipring.Full):
+            while True:
+                publisher.send(body, timeout=0)
+                sent += 1
+        assert len(reader.batch()) == sent - position(bus)
+        assert position(bus) < sent
+        assert reader.log()  # a batch of nothing: Spark commits the one before
+        assert reader.read() == []
+        assert position(bus) == sent
+        assert not reader.log()  # once is enough
+        reader.restart()
+        assert not reader.log()
+
+
+def test_a_batch_that_leaves_room_is_not_released_by_itself_until_it_is_long_ago(
+    driven, bus, cmd, monkeypatch
+):
+    reader = driven(subscribe="cmd", groupId="g", startingOffsets='{"cmd": 5}')
+    assert len(reader.batch()) == 5
+    monkeypatch.setattr(progress, "RELEASE_AFTER_S", 1e9)
+    assert not reader.log()
+    assert position(bus) == 5
+    monkeypatch.setattr(progress, "RELEASE_AFTER_S", -1.0)
+    assert reader.log() and reader.read() == []
+    assert position(bus) == 10
 
 
 def test_two_live_queries_of_one_group_are_refused(driven, cmd, monkeypatch):

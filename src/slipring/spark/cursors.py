@@ -68,6 +68,10 @@ class Cursors:
         if position > start >= ranges.oldest() and self._options.fail_on_loss:
             raise CursorMoved(topic, self._options.group or "", position, start)
 
+    def position(self, topic: str, generation: int) -> int | None:
+        """Below it everything is released; None: the topic is not held."""
+        return self._positions.get((topic, generation))
+
     def final_end(self, topic: str, generation: int) -> int | None:
         """Where a topic ended that was removed while it was held; None: that is not known."""
         held = self._held.get((topic, generation))

@@ -6,6 +6,9 @@
 next is the sequence to be read next, origin where the stream began on this topic, generation the topic those
 numbers belong to. Spark compares offsets as text, so there is one way to write each: keys sorted, numbers
 whole. The form is normative (docs/spec/spark-source.md); a change of meaning needs another version.
+
+A further number, "releases", grows when a batch is needed that reads nothing: Spark releases a batch when it logs the
+next one, and publishers that wait for room bring no next one by themselves.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ class Position:
 Offsets = Mapping[str, Position]
 
 
-def dump(offsets: Offsets) -> dict[str, Any]:
+def dump(offsets: Offsets, releases: int = 0) -> dict[str, Any]:
     """What Spark is given."""
     # defect spark_offsets_unsorted: topics = {
     #     topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.origin}
@@ -43,7 +46,15 @@ def dump(offsets: Offsets) -> dict[str, Any]:
         topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.origin}
         for topic, at in sorted(offsets.items())
     }
-    return {"slipring": VERSION, "topics": topics}
+    return {"slipring": VERSION, "topics": topics, **({"releases": releases} if releases else {})}
+
+
+def releases(raw: Any) -> int:
+    """How many batches were made so far to release the one before; of offsets that `load` takes."""
+    number = raw.get("releases", 0)
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < MOST:
+        raise BadOffsets(f"the checkpoint: {number!r} is no number of releases")
+    return number
 
 
 def load(raw: Any, where: str = "the checkpoint") -> dict[str, Position]:

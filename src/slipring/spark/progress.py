@@ -20,6 +20,7 @@ from .topics import Topics
 
 STREAM_START = Place("startingOffsets", places.LATEST)
 FIRST_SEQUENCE = 0  # where reading begins on a topic that came while the stream ran
+RELEASE_AFTER_S = 30.0  # without messages: what was read is released even if it is little of the ring
 
 
 class Progress:
@@ -32,6 +33,8 @@ class Progress:
         self._ends: dict[str, Position] | None = None  # of an availableNow run
         self._known: Offsets = {}  # where the newest batch ends, of topics that are read
         self._waiting_since = time.monotonic()
+        self._released: Offsets | None = None  # for which a batch was asked to release what is before it
+        self._halves: dict[str, tuple[tuple[int, int, int], bool]] = {}  # whether so much was half of a ring
 
     def close(self) -> None:
         self._cursors.close()
@@ -194,6 +197,37 @@ class Progress:
         """Spark has committed everything below: cursors move."""
         for topic, at in end.items():
             self._cursors.commit(topic, at.generation, at.next)
+
+    def is_release_due(self, end: Offsets) -> bool:
+        """Whether a batch that reads nothing is needed, for Spark to commit the one before: publishers may be waiting
+        for what that one holds, and then no message comes that would make a batch. Once for each place."""
+        if end == self._released or not any(self._fills_ring(topic, at) for topic, at in end.items()):
+            return False
+        self._released = end
+        return True
+
+    def _fills_ring(self, topic: str, at: Position) -> bool:
+        """Half of a ring, or less for long, is held and read."""
+        held, ranges = self._cursors.position(topic, at.generation), self._ranges(topic, at)
+        if ranges is None or held is None or held >= at.next:
+            return False
+        if time.monotonic() - self._waiting_since > RELEASE_AFTER_S:
+            return True
+        key = at.generation, held, at.next
+        if self._halves.get(topic, (None,))[0] != key:
+            self._halves[topic] = key, self._is_half(topic, ranges, held, at.next)
+        return self._halves[topic][1]
+
+    def _is_half(self, topic: str, ranges: Ranges, start: int, end: int) -> bool:
+        """Whether [start, end) takes half of the ring, by slots or by bytes."""
+        facts = self._topics.bus.stats(topic)
+        half = facts["capacity"] // 2
+        if 2 * (end - start) >= facts["slots"] or ranges.committed(start, size=half) < end:
+            return True
+        if end - start > 1:
+            return False
+        # One message is always let through by `committed`: what it weighs is asked for.
+        return any(batch.nbytes > half for batch in ranges.batches(start, end, ("value",)))
 
     def report(self) -> dict[str, Any] | None:
         """Where the stream could be, for Spark's progress: the difference to where it is is the lag."""

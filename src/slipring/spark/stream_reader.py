@@ -61,7 +61,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         limited = not isinstance(limit, ReadAllAvailable)
-        return offsets.dump(self._now().following(offsets.load(start), limited))
+        before, releases = offsets.load(start), offsets.releases(start)
+        end = self._now().following(before, limited)
+        is_due = end == before and self._now().is_release_due(end)
+        return offsets.dump(end, releases + 1 if is_due else releases)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         return self._now().report()
