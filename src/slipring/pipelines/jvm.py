@@ -33,7 +33,7 @@ from .failures import JobFailed, SparkGone
 from .lake import MissingExtra
 
 KEPT_LINES = 400
-ENDS_S = 60.0
+ENDS_S = 300.0  # it may be writing an archive on a machine that does other things
 POLL_S = 0.02
 LOG4J = Path(__file__).parents[1] / "spark" / "log4j2.properties"
 # A Spark of the user's own setting is started by Spark's own script, which knows them all.
