@@ -30,6 +30,7 @@ GREETING_S: Final = 10.0  # from accepting a connection to its first message
 _UNREAD_BYTES: Final = 16 << 20  # more than ZeroMQ and the kernel keep of a peer that is read slowly
 _FAREWELL_S: Final = 1.0  # for the last words to a peer that is refused
 _LOOK_S, _LOOK_AT_NEW_S = 0.25, 0.02
+_AT_ONCE: Final = struct.pack("ii", 1, 0)
 _BYTES_RECEIVED = struct.Struct("<Q")
 _BYTES_RECEIVED_AT: Final = 128  # in struct tcp_info, since Linux 4.1
 
@@ -143,6 +144,9 @@ class Connections:
 
     def _shut_down(self, copy: socket.socket, reason: str) -> None:
         log.warning("the connection of %s:%s is ended: %s", *copy.getpeername()[:2], reason)
+        # ZeroMQ sees the end and closes. With this option that resets the connection: a peer that waits for room to
+        # send more would otherwise wait until the kernel forgets it.
+        copy.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         copy.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
