@@ -33,6 +33,7 @@ def seeds() -> list[bytes]:
         encoding.chunk(8, 100, b"some"),
         encoding.end(9),
         encoding.error(10, m.Error(m.Reason.RAISED, "ValueError", "no")),
+        encoding.error(11, m.Error(m.Reason.RAISED, "ValueError", "no", "Traceback")),
     ]
 
 

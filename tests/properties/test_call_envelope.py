@@ -37,7 +37,7 @@ payloads = st.one_of(
     st.builds(m.Part, data),
     st.builds(m.Chunk, u64, data),
     st.just(m.End()),
-    st.builds(m.Error, st.integers(0, 255), text, text),
+    st.builds(m.Error, st.integers(0, 255), text, text, text),
 )
 
 
@@ -96,7 +96,8 @@ def read_by_generated_code(body: bytes) -> tuple[int, m.Payload]:
         payload = m.Chunk(t.Total(), octets(t, "Data"))
     elif kind == numbers.Error:
         t = at(gen_error)
-        payload = m.Error(t.Reason(), t.Type().decode(), t.Message().decode())
+        trace = t.Traceback() or b""
+        payload = m.Error(t.Reason(), t.Type().decode(), t.Message().decode(), trace.decode())
     else:
         payload = {numbers.Cancel: m.Cancel(), numbers.End: m.End()}[kind]
     return message.ReqId(), payload
@@ -233,6 +234,7 @@ def test_seeded_garbage_is_refused_or_read_and_nothing_else_happens():
     seeds = [
         encode(1, m.Call(1, 2, 3, 4, "m", b"x" * 20)),
         encode(1, m.Error(1, "a", "b")),
+        encode(1, m.Error(1, "a", "b", "c")),
         encode(1, m.Chunk(9, b"y")),
     ]
     for _ in range(30_000):
