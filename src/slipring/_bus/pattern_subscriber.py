@@ -1,36 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """PatternSubscriber: all topics whose names match a pattern, those that appear later too, in one handle.
 
-It has one ordinary subscriber, a part, for each topic. They are asked in turns, at most `_BURST` messages in a row from
-each: a busy topic does not starve the others, and within a topic the order is that of the topic. The bus is looked at
-for new topics whenever there is nothing to receive. A topic that appears after the handle was made is read from its
-first message on. One that is removed leaves; its counts stay in the sums. One that cannot be read (damaged, denied, no
-entry left) is reported by the next receiving call, once, with its name, and does not hold up the others.
+pattern_topics.py knows which topics these are; each is a part with an ordinary subscriber. Parts are asked in turns,
+at most `_BURST` messages in a row from each: a busy topic does not starve the others, and within a topic the order is
+that of the topic. The bus is looked at for new topics whenever there is nothing to receive.
 """
 
 from __future__ import annotations
 
 import collections.abc
 import contextlib
-import fnmatch
 import os
-import re
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, SupportsIndex, TypeVar
 
 from slipring.errors import (
     BadArgument,
     Closed,
-    Corrupt,
     ForkedHandle,
     SlipringError,
     TopicGone,
-    WrongLayout,
 )
 
 from .account import Account
+from .pattern_topics import DAMAGED, Part, PatternTopics
 from .pickling import Unpicklable
 from .settings import natural, start_word, timeout_s
 
@@ -49,22 +43,11 @@ Take = Callable[["Subscriber"], T | None]
 
 _BURST = 64
 _MOMENT_S = 0.001
-_DAMAGED = (Corrupt, WrongLayout)  # ends the part, not the handle
 
 
 def _of_each_topic(argument: str, value: object, hint: str) -> BadArgument:
     text = f"{argument}={value!r}: a pattern has a sequence for each topic; {hint}, or subscribe to one topic"
     return BadArgument(text, argument=argument)
-
-
-class _Part:
-    """One topic."""
-
-    __slots__ = ("identity", "leaving", "subscriber", "topic")
-
-    def __init__(self, topic: str, identity: int, subscriber: Subscriber) -> None:
-        self.topic, self.identity, self.subscriber = topic, identity, subscriber
-        self.leaving = False  # the topic was removed: what it holds is read, then the part goes
 
 
 class PatternSubscriber(Account):
@@ -83,78 +66,23 @@ class PatternSubscriber(Account):
             raise _of_each_topic("start", start, "start with a word")
         start_word(start)
         self.topic = pattern
-        self._bus, self._subscribe = bus, subscribe
-        self._matches = re.compile(fnmatch.translate(pattern)).fullmatch
+        self._bus = bus
         self._lock = threading.RLock()
         self._pid = os.getpid()
-        self._parts: list[_Part] = []
-        self._refused: dict[str, int] = {}  # topics that could not be read, and which ones these were
-        self._errors: deque[SlipringError] = deque()  # to be raised, each once
-        self._past = [0, 0, 0]  # received, lost, filtered by parts that are gone
+        self._found = PatternTopics(bus, pattern, subscribe)
+        self._parts: Final = self._found.parts
         self._turn = self._burst = 0
-        self._stamp: object = None  # of the last look at the bus
-        self._looked = bus.clock.monotonic()
-        self._closed = self._looking = False
-        self._look(start)
+        self._closed = False
+        self._found.look(start)
 
-    # Which topics
-
-    def _look(self, start: str | int = 0) -> None:
-        """Take in what is new on the bus; without a start, from the first message on."""
-        if self._looking:
-            return  # to attach wakes others, on a stepped bus at once, and these look too
-        self._looking = True
-        try:
-            self._looked = self._bus.clock.monotonic()
-            self._stamp, found = self._bus._identities(self._stamp)
-            if found is not None:
-                self._take_in(found, start)
-        finally:
-            self._looking = False
-
-    def _take_in(self, found: dict[str, int], start: str | int) -> None:
-        there = {name: identity for name, identity in found.items() if self._matches(name)}
-        for part in self._parts:
-            part.leaving = part.leaving or there.get(part.topic) != part.identity
-        present = {part.topic for part in self._parts}
-        self._refused = {name: at for name, at in self._refused.items() if there.get(name) == at}
-        for name in sorted(there.keys() - present - self._refused.keys()):
-            self._attach(name, there[name], start)
-        if any(part.leaving for part in self._parts):
-            self._stamp = None  # its place may be another's by now
-
-    def _attach(self, topic: str, identity: int, start: str | int) -> None:
-        try:
-            subscriber = self._subscribe(topic, start)
-        except SlipringError as error:
-            self._refuse(topic, identity, error)
-            return
-        if subscriber.attached and self._bus._identity(topic) == identity:
-            self._parts.append(_Part(topic, identity, subscriber))
-        else:  # removed or replaced meanwhile: the next look sees what is there
-            subscriber.close()
-            self._stamp = None
-
-    def _refuse(self, topic: str, identity: int, error: SlipringError) -> None:
-        self._refused[topic] = identity
-        error.args = (f"topic '{topic}' of pattern '{self.topic}': {error}", *error.args[1:])
-        self._errors.append(error)
-
-    def _drop(self, part: _Part) -> None:
-        self._parts.remove(part)
-        for number, count in enumerate(part.subscriber._counts()[:3]):
-            self._past[number] += count
-        part.subscriber.close()
-        self._stamp = None
+    # Receiving
 
     @property
     def topics(self) -> list[str]:
         """The topics that it reads now, sorted."""
         with self._entered():
-            self._look()
+            self._found.look()
             return sorted(part.topic for part in self._parts)
-
-    # Receiving
 
     def _locked(self) -> contextlib.AbstractContextManager[Any]:
         """The lock, for `with`. A forked child may have inherited it locked."""
@@ -168,22 +96,21 @@ class PatternSubscriber(Account):
             raise Closed("this subscriber is closed")
         return self._locked()
 
-    def _ask(self, part: _Part, take: Take[T]) -> T | None:
+    def _ask(self, part: Part, take: Take[T]) -> T | None:
         """What one part has; None also when that ended it."""
         try:
             taken = take(part.subscriber)
         except TopicGone:
-            self._drop(part)
+            self._found.drop(part)
             return None
-        except _DAMAGED as error:
-            self._drop(part)
-            self._refuse(part.topic, part.identity, error)
+        except DAMAGED as error:
+            self._found.give_up(part, error)
             return None
         if taken is None and part.leaving:
-            self._drop(part)
+            self._found.drop(part)
         return taken
 
-    def _in_turns(self) -> Iterator[_Part]:
+    def _in_turns(self) -> Iterator[Part]:
         """Every part once, beginning with the one whose turn it is; each may be dropped meanwhile."""
         first = self._turn % len(self._parts) if self._parts else 0
         yield from (self._parts[first:] + self._parts[:first])
@@ -204,8 +131,8 @@ class PatternSubscriber(Account):
 
     def _look_now_and_then(self) -> None:
         """Where there is always something to receive, new topics are to be found too."""
-        if self._bus.clock.monotonic() - self._looked >= self._bus._look_every_s:
-            self._look()
+        if self._bus.clock.monotonic() - self._found.looked >= self._bus._look_every_s:
+            self._found.look()
 
     def _try(self, take: Take[T]) -> T | None:
         """Without waiting."""
@@ -214,7 +141,7 @@ class PatternSubscriber(Account):
             taken = self._one(take)
             if taken is None:
                 before = self._parts[:]
-                self._look()
+                self._found.look()
                 if self._parts != before:
                     taken = self._one(take)
                 if taken is None:
@@ -222,8 +149,8 @@ class PatternSubscriber(Account):
             return taken
 
     def _raise_errors(self) -> None:
-        if self._errors:
-            raise self._errors.popleft()
+        if self._found.errors:
+            raise self._found.errors.popleft()
 
     def _receive(self, timeout: float | None, take: Take[T]) -> T | None:
         seconds, clock = timeout_s(timeout), self._bus.clock
@@ -346,17 +273,16 @@ class PatternSubscriber(Account):
             for part in [part for part in self._parts if part.subscriber is subscriber]:
                 if isinstance(error, TopicGone):
                     part.leaving = True
-                elif isinstance(error, _DAMAGED):
-                    self._drop(part)
-                    self._refuse(part.topic, part.identity, error)
+                elif isinstance(error, DAMAGED):
+                    self._found.give_up(part, error)
                 else:
-                    self._errors.append(error)
+                    self._found.errors.append(error)
 
     def _ready(self) -> bool:
         """Whether recv(0) would return something, or raise."""
         with self._entered():
-            self._look()
-            return bool(self._errors) or any(part.subscriber._ready() for part in self._parts)
+            self._found.look()
+            return bool(self._found.errors) or any(part.subscriber._ready() for part in self._parts)
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
         """`recv` for asyncio, without blocking the loop; cancelling loses nothing."""
@@ -425,7 +351,7 @@ class PatternSubscriber(Account):
         with self._locked():
             every = [part.subscriber._counts() for part in self._parts]
             received, lost, filtered = (
-                self._past[number] + sum(counts[number] for counts in every) for number in range(3)
+                self._found.past[number] + sum(counts[number] for counts in every) for number in range(3)
             )
             lag = sum(max(0, counts[4] - counts[3]) for counts in every)
             return received, lost, filtered, 0, lag, -1, bool(every) and all(counts[6] for counts in every)
@@ -441,7 +367,7 @@ class PatternSubscriber(Account):
         received, lost, filtered, _, lag, _, reliable = self._counts()
         with self._locked():
             topics = {part.topic: part.subscriber.stats() for part in self._parts}
-            refused = sorted(self._refused)
+            refused = sorted(self._found.refused)
         return {
             "topic": self.topic,
             "attached": bool(topics),

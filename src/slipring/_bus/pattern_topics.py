@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which topics a pattern stands for at the moment, each with its subscriber.
+
+A topic that appears after the first look is read from its first message on. One that is removed leaves: what it holds
+is read, then its counts go into the sums. One that is replaced leaves and comes again. One that cannot be read
+(damaged, denied, no entry left) is an error to be raised once, with its name; it is tried again when it is replaced.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from slipring.errors import Corrupt, SlipringError, WrongLayout
+
+if TYPE_CHECKING:
+    from .bus import Bus
+    from .subscriber import Subscriber
+
+DAMAGED: Final = (Corrupt, WrongLayout)  # ends the part, not the handle
+
+
+class Part:
+    """One topic."""
+
+    __slots__ = ("identity", "leaving", "subscriber", "topic")
+
+    def __init__(self, topic: str, identity: int, subscriber: Subscriber) -> None:
+        self.topic, self.identity, self.subscriber = topic, identity, subscriber
+        self.leaving = False  # the topic was removed or replaced
+
+
+class PatternTopics:
+    def __init__(self, bus: Bus, pattern: str, subscribe: Callable[[str, str | int], Subscriber]) -> None:
+        self._bus, self._pattern, self._subscribe = bus, pattern, subscribe
+        self._matches = re.compile(fnmatch.translate(pattern)).fullmatch
+        self._stamp: object = None  # of the last look at the bus
+        self._looking = False
+        self.looked = bus.clock.monotonic()
+        self.parts: Final[list[Part]] = []
+        self.errors: Final[deque[SlipringError]] = deque()  # to be raised, each once
+        self.past: Final = [0, 0, 0]  # received, lost, filtered by parts that are gone
+        self.refused: dict[str, int] = {}  # topics that could not be read, and which ones these were
+
+    def look(self, start: str | int = 0) -> None:
+        """Take in what is new on the bus; without a start, from the first message on."""
+        if self._looking:
+            return  # to attach wakes others, on a stepped bus at once, and these look too
+        self._looking = True
+        try:
+            self.looked = self._bus.clock.monotonic()
+            self._stamp, found = self._bus._identities(self._stamp)
+            if found is not None:
+                self._take_in(found, start)
+        finally:
+            self._looking = False
+
+    def _take_in(self, found: dict[str, int], start: str | int) -> None:
+        there = {name: identity for name, identity in found.items() if self._matches(name)}
+        for part in self.parts:
+            part.leaving = part.leaving or there.get(part.topic) != part.identity
+        present = {part.topic for part in self.parts}
+        self.refused = {name: at for name, at in self.refused.items() if there.get(name) == at}
+        for name in sorted(there.keys() - present - self.refused.keys()):
+            self._attach(name, there[name], start)
+        if any(part.leaving for part in self.parts):
+            self._stamp = None  # its place may be another's by now
+
+    def _attach(self, topic: str, identity: int, start: str | int) -> None:
+        try:
+            subscriber = self._subscribe(topic, start)
+        except SlipringError as error:
+            self._refuse(topic, identity, error)
+            return
+        if subscriber.attached and self._bus._identity(topic) == identity:
+            self.parts.append(Part(topic, identity, subscriber))
+        else:  # removed or replaced meanwhile: the next look sees what is there
+            subscriber.close()
+            self._stamp = None
+
+    def _refuse(self, topic: str, identity: int, error: SlipringError) -> None:
+        self.refused[topic] = identity
+        error.args = (f"topic '{topic}' of pattern '{self._pattern}': {error}", *error.args[1:])
+        self.errors.append(error)
+
+    def drop(self, part: Part) -> None:
+        """It has left."""
+        self.parts.remove(part)
+        for number, count in enumerate(part.subscriber._counts()[:3]):
+            self.past[number] += count
+        part.subscriber.close()
+        self._stamp = None
+
+    def give_up(self, part: Part, error: SlipringError) -> None:
+        """It cannot be read any more."""
+        self.drop(part)
+        self._refuse(part.topic, part.identity, error)
