@@ -33,6 +33,23 @@ def test_every_verb_works_on_an_address(cli, served, bus):
     assert cli.finish(process).stdout == b"hello\n"
 
 
+def test_ls_top_doctor_and_rm_see_the_topics_of_an_address(cli, served, bus):
+    _, address = served
+    cli.run("pub", "imu", "hello")
+
+    def run(*args) -> tuple[int, bytes]:
+        outcome = cli.finish(cli.start("--bus", address, *args), b"")
+        return outcome.code, outcome.stdout
+
+    code, listed = run("ls", "--format", "json")
+    assert code == 0 and [topic["topic"] for topic in json.loads(listed)] == ["imu"]
+    code, sample = run("top", "--once", "--interval", "0.01", "--format", "json")
+    assert code == 0 and [topic["topic"] for topic in json.loads(sample)["topics"]] == ["imu"]
+    assert run("doctor")[1].startswith(b"1 topic checked, no problems\n")
+    assert run("rm", "imu")[0] == 2 and bus.topics() == ["imu"]  # nobody was asked
+    assert run("rm", "imu", "--yes")[0] == 0 and bus.topics() == []
+
+
 def test_a_stopped_server_ends_by_its_signal_and_leaves_nothing(served, bus, state):
     process, address = served
     with slipring.Bus(address) as remote, remote.publisher("t") as pub:
