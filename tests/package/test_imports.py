@@ -11,8 +11,16 @@ import slipring
 # Patterns other than topics, what looks after a bus, and the slow modules of the standard library behind them.
 LATER = {
     "asyncio",
+    "click",
     "dataclasses",
     "hashlib",
+    "inspect",
+    "json",
+    "numpy",
+    "pyarrow",
+    "rich",
+    "subprocess",
+    "threading",
     "uuid",
     "slipring._bus.calls.client",
     "slipring._bus.calls.server",

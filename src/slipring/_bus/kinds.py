@@ -51,13 +51,14 @@ CELLS = Kind(
 KINDS = (TOPIC, CELLS)
 
 _NAME = r"([A-Za-z0-9_][A-Za-z0-9_.-]{0,99})"
-_MAIN_FILE = re.compile(rf"{_NAME}\.({'|'.join(kind.suffixes[0] for kind in KINDS)})")
+_MAIN_FILE = rf"{_NAME}\.({'|'.join(kind.suffixes[0] for kind in KINDS)})"
 
 
 def contents(files: list[str]) -> dict[str, Kind]:
     """Name and kind of everything whose main file is among the files."""
     by_suffix = {kind.suffixes[0]: kind for kind in KINDS}
-    matches = filter(None, map(_MAIN_FILE.fullmatch, files))
+    main_file = re.compile(_MAIN_FILE)  # at the first use: a process that publishes lists nothing
+    matches = filter(None, map(main_file.fullmatch, files))
     return {name: by_suffix[suffix] for name, suffix in sorted(match.groups() for match in matches)}
 
 
