@@ -21,6 +21,7 @@ from slipring.cli import tables
 from slipring.cli.endings import complain
 from slipring.cli.options import TIMES, Target, format_option, period
 from slipring.cli.progress import Bar
+from slipring.cli.units import printable
 
 EXTRA = 'pip install "slipring[bench]"'
 _OUT = Path("slipring-bench")
@@ -105,7 +106,7 @@ def command(
     if out is not None:
         _draw(found, out / (kept.stem if kept else plan.name), form)
     for text in failures(found):
-        complain(f"failed: {text}")
+        complain(printable(f"failed: {text}"))
     return 1 if failures(found) else 0
 
 
