@@ -102,6 +102,13 @@ def test_a_mistaken_topic_is_answered_with_the_one_that_is_like_it(cli, bus, arg
     assert "did you mean 'cam.front'?" in cli.run(*args, code=1).stderr
 
 
+def test_a_mistaken_service_is_answered_with_the_one_that_is_like_it(cli, bus):
+    with bus.server("calc") as server:
+        server.start()
+        outcome = cli.run("call", "clac", "add", "1", "2", code=1)
+        assert "did you mean 'calc'?" in outcome.stderr and outcome.stderr.count("\n") == 1
+
+
 def test_a_topic_of_another_bus_is_answered_with_that_bus(cli, bus, robot):
     bus.create("wheels")
     robot.create("wheel")

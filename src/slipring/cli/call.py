@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from slipring.cli import tables
+from slipring.cli.known_names import hinted_service
 from slipring.cli.options import Target, complete_services, seconds
 
 
@@ -37,7 +38,11 @@ def command(
     Each ARGUMENT is JSON (1, true, '"text"', '[1, 2]'), or else taken as text; NAME=JSON is a named one.
     """
     args, kwargs = _arguments(arguments)
-    with target.open() as bus, bus.client(service, timeout=timeout) as client:
+    with (
+        target.open() as bus,
+        hinted_service(bus, service),
+        bus.client(service, timeout=timeout) as client,
+    ):
         if wait:
             client.wait_for_server(wait)
         if stream:

@@ -51,9 +51,9 @@ def contents(name: str, root: str | None) -> list[str]:
         return []
 
 
-def services(name: str, root: str | None) -> list[str]:
-    """Return the services of a bus that were called or served."""
-    return [topic.removesuffix(_CALLS) for topic in topics(name, root) if topic.endswith(_CALLS)]
+def services(of: Iterable[str]) -> list[str]:
+    """Return the services among some topics: those that were called or served."""
+    return [topic.removesuffix(_CALLS) for topic in of if topic.endswith(_CALLS)]
 
 
 def cursors(name: str, root: str | None, of: Iterable[str]) -> list[str]:
@@ -130,4 +130,15 @@ def hinted(bus: slipring.Bus, topic: str) -> Iterator[None]:
     except slipring.TopicNotFound as error:
         if error.argument == "topic" and (hint := suggestion(bus, topic)):
             error.add_note(hint)
+        raise
+
+
+@contextmanager
+def hinted_service(bus: slipring.Bus, service: str) -> Iterator[None]:
+    """The same for a service that nobody serves."""
+    try:
+        yield
+    except slipring.PeerGone as error:
+        if (meant := close(service, services(bus.topics()))) and meant != service:
+            error.add_note(f"did you mean {meant!r}?")
         raise

@@ -59,7 +59,7 @@ def complete_contents(ctx: click.Context, _param: click.Parameter, incomplete: s
 
 
 def complete_services(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    return _beginning(known_names.services(*_named_bus(ctx)), incomplete)
+    return _beginning(known_names.services(known_names.topics(*_named_bus(ctx))), incomplete)
 
 
 def complete_cursors(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
