@@ -113,6 +113,7 @@ def test_calls_are_matched_with_their_answers(found):
     assert [plan[name] for name in ("calls", "answered", "errors", "cancelled", "open")] == [3, 1, 1, 1, 0]
     assert (plan["seconds_p50"], plan["seconds_max"]) == (0.005, 0.007)
     assert methods["arm", "where"]["open"] == 1
+    assert methods["arm", "where"]["seconds_p50"] is None, "a call without an answer has no duration"
     assert (methods["arm", "scan"]["answered"], methods["arm", "scan"]["seconds_max"]) == (1, 0.009)
     (error,) = found.call_errors
     assert (error["method"], error["reason"], error["error"], error["calls"]) == (

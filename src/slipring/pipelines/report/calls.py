@@ -119,7 +119,9 @@ def each(messages: DataFrame) -> DataFrame:
     ).where("time_ns IS NOT NULL")
     failed = F.col("answer.kind") == "error"
     outcome = F.when(F.col("answer").isNull(), F.when(F.col("cancels") > 0, "cancelled").otherwise("open"))
-    seconds = F.greatest(F.col("answer.timestamp_ns") - F.col("time_ns"), F.lit(0)) / 1e9
+    # greatest() passes over NULL: a call without an answer would have taken no time.
+    took_ns = F.greatest(F.col("answer.timestamp_ns") - F.col("time_ns"), F.lit(0))
+    seconds = F.when(F.col("answer").isNotNull(), took_ns) / 1e9
     return found.select(
         *("service", "method", "client", "request", "time_ns", "parts"),
         outcome.otherwise(F.when(failed, "error").otherwise("answered")).alias("outcome"),
