@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A call server and a client of it, in one process each: `python -m demo.spark.callers CONFIG`, CONFIG being JSON.
 
-The planner answers; the navigator asks twenty times a second, sometimes for what cannot be done. SIGTERM ends either.
+The planner answers; the navigator calls it twenty times a second, sometimes with arguments that raise an error. A call
+without an answer in time is given up. SIGTERM ends either.
 """
 
 import json
@@ -42,8 +43,8 @@ def ask(bus: slipring.Bus, over: threading.Event) -> None:
             count += 1
             try:
                 client.call("route", 0 if count % NO_WAY_EVERY == 0 else count, 0)
-            except (slipring.RemoteError, slipring.PeerGone):
-                continue  # as asked for; or the planner is not there yet
+            except (slipring.RemoteError, slipring.PeerGone, slipring.Timeout):
+                continue  # an error as asked for; no planner yet; no answer in time
 
 
 def main() -> None:
