@@ -134,7 +134,9 @@ class Jvm:
             submit = shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
             return [str(home / "bin" / "spark-submit"), *settings, *submit]
         environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if master.startswith("local") else None
-        environment |= {"SPARK_HOME": str(home), "PYTHONHASHSEED": "0"}
+        environment["PYTHONHASHSEED"] = "0"
+        if not _is_one_process(master) or environment["PYSPARK_PYTHON"] != sys.executable:
+            environment["SPARK_HOME"] = str(home)  # without it Python processes import the installed PySpark
         java, *options = self._archive.command(home)
         archive = self._archive.options(make=make_archive)
         return [java, log, *archive, *options, *settings, "pyspark-shell"]
@@ -190,6 +192,11 @@ class Jvm:
 
     def _clean(self) -> None:
         shutil.rmtree(self._place, ignore_errors=True)
+
+
+def _is_one_process(master: str) -> bool:
+    """Whether all of Spark runs in one JVM. Others have to find their Spark by themselves."""
+    return master == "local" or master.startswith("local[")
 
 
 def _home() -> Path:
