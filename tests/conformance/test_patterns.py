@@ -324,3 +324,23 @@ def test_a_removed_topic_leaves_and_the_others_go_on(bus, pubs):
     bus.publisher("cam.left", **SMALL).send(b"of another topic")
     assert sub.recv(timeout=10).body == b"of another topic"
     assert sub.topics == ["cam.left", "cam.right"]
+
+
+def test_wait_refuses_a_pattern_by_name(bus, pubs):
+    sub = bus.subscriber("cam.*")
+    for given in (sub, [sub]):
+        with pytest.raises(TypeError, match="PatternSubscriber"):
+            slipring.wait(given, timeout=0)
+
+
+def test_a_pattern_that_asyncio_cannot_await_is_refused_by_name(backend, bus, pubs, run):
+    async def main():
+        sub = bus.subscriber("cam.*")
+        pubs["cam.left"].send(b"x")
+        return await sub.arecv(10)
+
+    if "awaited patterns" in backend.lacks:
+        with pytest.raises(slipring.BadArgument, match="use recv in a thread"):
+            run(main())
+    else:
+        assert run(main()).body == b"x"

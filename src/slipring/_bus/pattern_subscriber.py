@@ -284,6 +284,11 @@ class PatternSubscriber(Account):
             self._found.look()
             return bool(self._found.errors) or any(part.subscriber._ready() for part in self._parts)
 
+    def _waited(self) -> NoReturn:
+        raise TypeError(
+            "wait() takes subscribers of one topic: a PatternSubscriber waits for several by itself, in recv()"
+        )
+
     async def arecv(self, timeout: float | None = None) -> Message | None:
         """`recv` for asyncio, without blocking the loop; cancelling loses nothing."""
         return await self._until(timeout, lambda part: part.recv(0))
