@@ -2,6 +2,7 @@
 """Patterns: bus.subscriber("cam.*") takes several topics, those that appear later too, in one handle."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -232,7 +233,17 @@ def test_a_block_closes_it(bus, pubs):
     assert sub.closed
 
 
+@pytest.fixture
+def waiters_end(bus):
+    """A waiter thread that is being woken still holds the subscribers that were closed meanwhile."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "slipring-waiter":
+            thread.join()
+
+
 @pytest.mark.needs("awaited patterns")
+@pytest.mark.usefixtures("waiters_end")
 def test_arecv_and_async_for_take_several_topics(bus, pubs, run):
     async def main():
         seen = []
@@ -259,6 +270,7 @@ def test_arecv_and_async_for_take_several_topics(bus, pubs, run):
 
 
 @pytest.mark.needs("awaited patterns")
+@pytest.mark.usefixtures("waiters_end")
 def test_a_cancelled_arecv_loses_nothing(bus, pubs, run):
     async def main():
         sub = bus.subscriber("cam.*")
@@ -344,3 +356,23 @@ def test_a_pattern_that_asyncio_cannot_await_is_refused_by_name(backend, bus, pu
             run(main())
     else:
         assert run(main()).body == b"x"
+
+
+@pytest.mark.needs("calls")
+def test_the_topics_of_calls_are_left_to_servers_and_clients(bus, pubs):
+    sub = bus.subscriber("*")
+    with bus.server("calc", codec="raw") as server, bus.client("calc", timeout=20, codec="raw") as client:
+        server.method(lambda body: body, name="echo")
+        server.start()
+        assert client.call("echo", b"x") == b"x"
+        assert {name.split(".")[0] for name in bus.topics()} == {"calc", "cam", "imu"}
+        assert sub.topics == sorted(pubs)
+        for topic in bus.topics():
+            readers = [entry for entry in bus.stats(topic)["readers"] if entry["alive"]]
+            assert len(readers) <= 1, topic  # the server's own, the client's own, ours
+    assert sub.recv(timeout=0) is None
+
+
+def test_a_topic_that_only_sounds_like_calls_is_taken(bus):
+    bus.publisher("phone.calls", **SMALL).send(b"x")
+    assert bus.subscriber("phone.*", start="oldest").recv(timeout=10).body == b"x"

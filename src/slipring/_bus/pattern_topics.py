@@ -4,6 +4,9 @@
 A topic that appears after the first look is read from its first message on. One that is removed leaves: what it holds
 is read, then its counts go into the sums. One that is replaced leaves and comes again. One that cannot be read
 (damaged, denied, no entry left) is an error to be raised once, with its name; it is tried again when it is replaced.
+
+Topics of calls are left out: a reader of a reply topic would make a dead client look alive, and one of a service's
+calls would hold back all clients.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from slipring.errors import Corrupt, SlipringError, WrongLayout
+
+from .calls import names
 
 if TYPE_CHECKING:
     from .bus import Bus
@@ -59,7 +64,8 @@ class PatternTopics:
             self._looking = False
 
     def _take_in(self, found: dict[str, int], start: str | int) -> None:
-        there = {name: identity for name, identity in found.items() if self._matches(name)}
+        matching = {name for name in found if self._matches(name)}
+        there = {name: found[name] for name in matching - names.of_calls(found)}
         for part in self.parts:
             part.leaving = part.leaving or there.get(part.topic) != part.identity
         present = {part.topic for part in self.parts}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from slipring.errors import BadArgument
 
@@ -27,6 +28,14 @@ def seat_topic(service: str) -> str:
 
 def calls_topic(service: str) -> str:
     return f"{service}.calls"
+
+
+def of_calls(topics: Collection[str]) -> set[str]:
+    """Those of the topics that belong to servers and clients: replies, and both topics of a service."""
+    services = {name.removesuffix(".server") for name in topics if name.endswith(".server")}
+    pairs = {service for service in services if calls_topic(service) in topics}
+    replies = {name for name in topics if REPLY_TOPIC.fullmatch(name)}
+    return replies | {topic for service in pairs for topic in (seat_topic(service), calls_topic(service))}
 
 
 def reply_topic(service: str, client: str) -> str:
