@@ -164,6 +164,7 @@ def offered(cli, bus, robot, bus_root, tmp_path):
         (("--bus", "test", "hz", "i"), ["imu"]),
         (("--bus", "test", "rm", "imu", "c"), ["cam.front"]),
         (("--bus", "robot", "info", ""), ["wheel"]),
+        (("--bus", "test", "record", "imu", "ca"), ["cam.front"]),
         (("--bus", "test", "sub", "imu", "--cursor", ""), ["lake"]),
         (("--bus", "test", "sub", "--cursor", ""), ["lake"]),
         (("sub", ""), []),
