@@ -20,7 +20,6 @@ LATER = {
     "pyarrow",
     "rich",
     "subprocess",
-    "threading",
     "uuid",
     "slipring._bus.calls.client",
     "slipring._bus.calls.server",
