@@ -333,3 +333,31 @@ def test_a_fork_while_threads_are_inside_leaves_the_child_an_error_and_no_wait(p
     )
     child.expect("done")
     child.join()
+
+
+def test_a_forked_child_gets_nothing_from_the_inbox_of_an_inherited_member(processes):
+    child = processes.start(
+        """
+    import os
+    ann, bob = (bus.join("chat", sender=name, capacity=4096, slots=16) for name in ("ann", "bob"))
+    for _ in range(10):
+        bob.send(b"from bob")
+    try:
+        while True:
+            ann.send(b"from ann", timeout=0)
+    except slipring.Full:  # bob has read nothing
+        assert ann.stats()["inbox"] == 10
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ann.recv(0)
+        except slipring.ForkedHandle:
+            os._exit(7)
+        os._exit(1)
+    say(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    say(len(ann.recv_many(100)))
+    """
+    )
+    child.expect(7)
+    child.expect(10)
+    child.join()

@@ -48,6 +48,9 @@ class CellsWriter(Closing):
         with self._lock:
             self._memory = None
 
+    def _forget_inherited(self) -> None:
+        """Nothing: each use asks the core first."""
+
     @property
     def closed(self) -> bool:
         return self._end.closed
@@ -166,6 +169,9 @@ class CellsReader(Closing):
         self._end.close()
         with self._lock:
             self._memory = None
+
+    def _forget_inherited(self) -> None:
+        """Nothing: each use asks the core first."""
 
     @property
     def closed(self) -> bool:

@@ -15,6 +15,10 @@ from weakref import WeakSet
 class Locked(Protocol):
     _lock: Any
 
+    def _forget_inherited(self) -> None:
+        """In a forked child: drop what could be used without asking the core, which refuses."""
+        ...
+
 
 _owners: Final[WeakSet[Locked]] = WeakSet()
 
@@ -28,6 +32,7 @@ def give_lock(owner: Locked) -> None:
 def _renew() -> None:
     for owner in list(_owners):
         owner._lock = RLock()
+        owner._forget_inherited()
 
 
 os.register_at_fork(after_in_child=_renew)

@@ -87,6 +87,10 @@ class Member(Closing):
             INBOX_BELLS.ring()
         return made_room
 
+    def _forget_inherited(self) -> None:
+        self._inbox.clear()  # these are the parent's
+        self._inbox_bytes = 0
+
     def recv(self, timeout: float | None = None) -> Message | None:
         """The next message of the others, or None on expiry."""
         if timeout == 0:
