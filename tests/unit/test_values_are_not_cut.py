@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import slipring
+from slipring._bus.calls import codecs
 
 CUT = [
     ("u1", [300, 1]),
@@ -71,3 +72,11 @@ def test_an_element_larger_than_can_be_leaves_nothing_behind(bus, shape):
         bus.cells("c", dtype="f8", shape=shape)
     assert refusal.value.argument == "shape"
     bus.cells("c", dtype="f8", shape=3).writer().close()
+
+
+def test_the_raw_codec_of_calls_refuses_a_buffer_of_objects():
+    raw = codecs.find("raw")
+    assert raw.encode_value(np.array([1], "u1")) == b"\x01"
+    for encode in (raw.encode_value, lambda value: raw.encode_arguments((value,), {})):
+        with pytest.raises(TypeError, match="objects or pointers"):
+            encode(np.array([None]))

@@ -159,10 +159,11 @@ static int body_view(PyObject *object, struct body *out) {
 static SELDOM bool body_copy(PyObject *object, struct body *out) {
     int copied = SLR_DEFECT(scattered_buffers_refused) ? 0 : copy_scattered(object, out);
     if (copied >= 0) return copied;
-    out->has_view = buffer_get_untold(object, "body", PyBUF_SIMPLE, &out->view);
+    if (!buffer_get_untold(object, "body", PyBUF_SIMPLE, &out->view)) return false;
+    out->has_view = true;
     out->data = out->view.buf;
     out->size = out->view.len;
-    return out->has_view;
+    return true;
 }
 
 size_t bytes_contents;
