@@ -3,6 +3,7 @@
 
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -104,7 +105,8 @@ def test_pieces_are_joined_to_what_was_cut_and_nothing_else_is_taken():
     for wrong in (
         [cut[0], cut[0]],  # one inside another
         [cut[1]],  # a piece of nothing
-        [cut[0], [cut[-1][0], b"x"]],  # a piece too short
+        [cut[0], [cut[-1][0], b"x"]],  # a piece of another size
+        [cut[0], [cut[-1][0], bytes(transfer.PIECE_BYTES)]],
         [wire.plain(wire.LARGE, 4, 1 << 30, 0, 0, 0)],  # more than is allowed
         [wire.plain(wire.LARGE, 5, 1 << 20, 0, 0, 0)],
         [wire.plain(wire.LARGE, 1, 1 << 20, 9, 0, 0)],
@@ -151,3 +153,33 @@ def test_a_sender_that_is_not_taken_goes_on_where_it_stopped():
     incoming = transfer.Incoming(4 << 20)
     letters = [incoming.take(frames) for frames in taken]
     assert [letter for letter in letters if letter and letter.kind == wire.REPLY] == [wire.decode(reply)]
+
+
+def test_pieces_grow_while_they_are_confirmed_soon_and_are_small_again_when_it_takes_long(monkeypatch):
+    clock = iter(range(1_000_000))
+    step = [0.0]
+    monkeypatch.setattr(transfer, "time", SimpleNamespace(monotonic=lambda: next(clock) * step[0]))
+    taken: list[wire.Frames] = []
+    outgoing = transfer.Outgoing(lambda frames: taken.append(frames) is None)
+    body = wire.with_parcels(
+        wire.PUBLISH, 1, 2, 3.0, parcels=[wire.Parcel(1, 0, 0, 0, "", "", bytes(16 << 20))]
+    )
+
+    def largest_piece(sent: wire.Frames) -> int:
+        """Of one message, each confirmation coming as late as the clock says."""
+        taken.clear()
+        outgoing.put(sent)
+        while not outgoing.is_idle:
+            outgoing.flush()
+            outgoing.confirm(max((f[0] for f in map(_numbers, taken) if f), default=0))
+        return max(len(frames[1]) for frames in taken if frames[0][:1] == wire.PIECE)
+
+    assert transfer.PIECE_BYTES < largest_piece(body) <= largest_piece(body) == transfer.MOST_PIECE_BYTES
+    step[0] = 2.0
+    largest_piece(body)
+    assert largest_piece(body) == transfer.PIECE_BYTES
+
+
+def _numbers(frames: wire.Frames) -> tuple:
+    letter = wire.decode(frames)
+    return letter.numbers if letter.kind == wire.PING else ()

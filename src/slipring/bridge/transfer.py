@@ -1,41 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """One direction of a connection: large messages in pieces, and never more under way than was confirmed.
 
-A message above PIECE_BYTES is announced (L) and follows in pieces (D), in order; so every few kilobytes are a
-sign of life, on the slowest link, and what keeps a connection alive need not wait for a whole message. The
-sender asks for a confirmation (I with the number of bytes sent) every CONFIRM_BYTES, the receiver returns the
+A message that is larger than a piece is announced (L) and follows in pieces (D), in order; so every few kilobytes
+are a sign of life, on the slowest link, and what keeps a connection alive need not wait for a whole message. The
+sender asks for a confirmation (I with the number of bytes sent) every second piece, the receiver returns the
 number (O): what was sent and not confirmed is bounded, and the rest waits with the sender, who can see that it
-grows.
+grows. Pieces become larger while confirmations come soon: each costs the same, whatever its size.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from . import wire
 
-PIECE_BYTES: Final = 32 << 10
-MOST_FRAME_BYTES: Final = 64 << 10  # of anything sent at once
-CONFIRM_BYTES: Final = 64 << 10
+PIECE_BYTES: Final = 32 << 10  # on a link that is slow, or not known yet
+MOST_PIECE_BYTES: Final = 512 << 10
+MOST_FRAME_BYTES: Final = 1 << 20  # of anything sent at once
+_PIECES_A_CONFIRMATION: Final = 2
+_SOON_S, _LATE_S = 0.2, 1.0  # for a confirmation
 MOST_UNCONFIRMED_BYTES: Final = 4 << 20
 _MOST_FRAMES: Final = 4
 _MESSAGE_COST: Final = 64  # bytes of memory that a message takes beside its own
 
 
-def pieces(frames: wire.Frames) -> Iterator[wire.Frames]:
-    """A message as what is sent of it, one after the other."""
-    if sum(map(len, frames)) <= PIECE_BYTES:
+def pieces(frames: wire.Frames, size: Callable[[], int] = lambda: PIECE_BYTES) -> Iterator[wire.Frames]:
+    """A message as what is sent of it, one after the other; size: of a piece, at this moment."""
+    if sum(map(len, frames)) <= size():
         yield frames
         return
     sizes = [len(frame) for frame in frames]
     yield wire.plain(wire.LARGE, len(sizes), *sizes, *[0] * (_MOST_FRAMES - len(sizes)))
     head = wire.plain(wire.PIECE)[0]
     for frame in frames:
-        view = memoryview(frame)
-        for at in range(0, len(frame), PIECE_BYTES):
-            yield [head, bytes(view[at : at + PIECE_BYTES])]
+        view, at = memoryview(frame), 0
+        while at < len(frame):
+            piece = bytes(view[at : at + size()])
+            at += len(piece)
+            yield [head, piece]
 
 
 class Outgoing:
@@ -47,6 +52,8 @@ class Outgoing:
         self._current: Iterator[wire.Frames] = iter(())
         self._next: wire.Frames | None = None
         self._sent = self._confirmed = self._asked = 0
+        self._piece_bytes = PIECE_BYTES
+        self._timed: tuple[int, float] | None = None  # a count that is to be confirmed, and since when
         self.replies_bytes = 0  # waiting, of messages that no window bounds
 
     @property
@@ -65,6 +72,13 @@ class Outgoing:
     def confirm(self, number: int) -> None:
         """The other end has got everything up to this number."""
         self._confirmed = max(self._confirmed, min(number, self._sent))
+        if self._timed is not None and number >= self._timed[0]:
+            took_s = time.monotonic() - self._timed[1]
+            self._timed = None
+            if took_s < _SOON_S:
+                self._piece_bytes = min(self._piece_bytes * 2, MOST_PIECE_BYTES)
+            elif took_s > _LATE_S:
+                self._piece_bytes = PIECE_BYTES
 
     def offer(self, frames: wire.Frames) -> bool:
         """Take a message on if nothing waits before it."""
@@ -77,25 +91,24 @@ class Outgoing:
     def flush(self) -> bool:
         """Send what may be sent now; False: `send` did not take all of it."""
         while True:
-            if self._sent - self._asked >= CONFIRM_BYTES:
+            if self._sent - self._asked >= _PIECES_A_CONFIRMATION * self._piece_bytes:
                 if not self._send(wire.plain(wire.PING, self._sent)):
                     return False
                 self._asked = self._sent
+                self._timed = self._timed or (self._sent, time.monotonic())
             if not self.may_send or not self._advance():
                 return True
             assert self._next is not None
             if not self._send(self._next):
                 return False
             self._sent += sum(map(len, self._next)) + _MESSAGE_COST
-            self._next = None
+            self._next = next(self._current, None)
 
     def _advance(self) -> bool:
-        if self._next is None:
-            self._next = next(self._current, None)
         if self._next is None and self._waiting:
             frames = self._waiting.popleft()
             self.replies_bytes -= _unbounded(frames)
-            self._current = pieces(frames)
+            self._current = pieces(frames, lambda: self._piece_bytes)
             self._next = next(self._current)
         return self._next is not None
 
@@ -131,7 +144,7 @@ class Incoming:
 
     def _add(self, piece: bytes) -> wire.Letter | None:
         at = next((at for at, missing in enumerate(self._missing) if missing), None)
-        if at is None or len(piece) != min(PIECE_BYTES, self._missing[at]):
+        if at is None or not min(PIECE_BYTES, self._missing[at]) <= len(piece) <= self._missing[at]:
             raise wire.Malformed(f"a piece of {len(piece)} bytes that belongs to nothing")
         self._missing[at] -= len(piece)
         self._frames[at].append(piece)
