@@ -296,7 +296,7 @@ def test_a_forked_child_is_refused(remote):
 
 
 FORKED = """
-import os, threading
+import os, signal, threading
 remote = slipring.Bus(address)
 pub = remote.publisher("t", delivery="reliable", capacity=4096, slots=16)
 sub, held = remote.subscriber("t"), remote.subscriber("held")
@@ -315,6 +315,7 @@ threading.Thread(target=take_locks, daemon=True).start()
 taken.wait()
 pid = os.fork()
 if pid == 0:
+    signal.alarm(watchdog_s)  # a child that hangs is not left behind
     uses = {
         "send": lambda: pub.send(b"x"),
         "send_many": lambda: pub.send_many([b"x"]),
@@ -338,7 +339,7 @@ say(sub.recv(60).seq)
 
 
 def test_a_forked_child_is_refused_though_threads_of_its_parent_were_inside(serve, processes):
-    parent = processes.start(FORKED, address=serve().address)
+    parent = processes.start(FORKED, address=serve().address, watchdog_s=int(WATCHDOG_S / 2))
     parent.expect(7)
     parent.expect(0)
     parent.kill()
