@@ -18,6 +18,8 @@ from support.waiting import Call
 
 BUILD = str(Path(__file__).parents[1] / "tools/build-package.sh")
 os.environ["SLIPRING_ROOT"] = str(leaks.DEFAULT_ROOT)
+# Thousands of processes import the package: without byte code each of them would compile it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # What nohup or a shell's & chose would be handed down to the tested programs.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
