@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 READER_ENDS_S = 20.0  # Spark's source process may be ending only now
 POLL_S = 0.05
+SHORT = {  # little data: planning and compiling a query takes longer than computing it
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
 
 
 @dataclass
@@ -125,15 +130,19 @@ def _drop(bus: slipring.Bus, topic: str, name: str) -> None:
 
 
 @contextmanager
-def own_session(app_name: str, master: str | None, progress: Show | None = None) -> Iterator[SparkSession]:
-    """A Spark session for one job: this process's if there is one, else one that ends with the job."""
+def own_session(
+    app_name: str, master: str | None, progress: Show | None = None, *, short: bool = False
+) -> Iterator[SparkSession]:
+    """A Spark session for one job: this process's if there is one, else one that ends with the job.
+
+    short: the job has little to compute."""
     there = _session_of_this_process()
     if there is not None and master is None:
         yield there
         return
     interrupt = signal.getsignal(signal.SIGINT)
     with stage("starting Spark", progress):
-        session = _started(app_name, master)
+        session = _started(app_name, master, short)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, interrupt)  # Spark took Ctrl-C: it is still the caller's
     try:
@@ -151,13 +160,13 @@ def _session_of_this_process() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
-def _started(app_name: str, master: str | None) -> SparkSession:
+def _started(app_name: str, master: str | None, short: bool) -> SparkSession:
     where = master or os.environ.get("SPARK_MASTER") or "local[*]"
-    starting = None if where.startswith("sc://") else jvm.launch(app_name, where)
+    starting = None if where.startswith("sc://") else jvm.launch(app_name, where, short=short)
     try:
         import slipring.spark
     except ImportError as error:
         raise MissingExtra(f'{app_name} needs Spark: pip install "slipring[spark]" ({error})') from error
     if starting is not None:
         starting.connect()
-    return slipring.spark.session(app_name, master=master)
+    return slipring.spark.session(app_name, master=master, **(SHORT if short else {}))

@@ -35,6 +35,10 @@ from .lake import MissingExtra
 KEPT_LINES = 400
 ENDS_S = 300.0  # it may be writing an archive on a machine that does other things
 POLL_S = 0.02
+QUICK = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+)  # half the processor time of a short job, and slow for a long one
 LOG4J = Path(__file__).parents[1] / "spark" / "log4j2.properties"
 # A Spark of the user's own setting is started by Spark's own script, which knows them all.
 SETTINGS = (
@@ -79,14 +83,16 @@ def needed(job: str) -> None:
         raise MissingExtra(f'{job} needs Spark: pip install "slipring[spark]"')
 
 
-def launch(job: str, master: str) -> Jvm | None:
-    """Start the JVM of this process, unless it has one; the caller connects to it later."""
+def launch(job: str, master: str, *, short: bool = False) -> Jvm | None:
+    """Start the JVM of this process, unless it has one; the caller connects to it later.
+
+    short: the job is over before a JVM is warm."""
     global _running
     if "pyspark" in sys.modules and _gateway_of_this_process() is not None:
         return None
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return None  # somebody else's, as spark-submit has it
-    _running = Jvm(job, master)
+    _running = Jvm(job, master, short=short)
     return _running
 
 
@@ -99,8 +105,9 @@ def _gateway_of_this_process() -> Any:
 class Jvm:
     """A JVM that is starting, or runs."""
 
-    def __init__(self, job: str, master: str) -> None:
+    def __init__(self, job: str, master: str, *, short: bool) -> None:
         needed(job)
+        self._short = short
         self._archive = class_archive.Archive(job.split()[-1])
         self._place = tempfile.mkdtemp(prefix="slipring-spark-")
         self._info = os.path.join(self._place, "connection")
@@ -133,13 +140,14 @@ class Jvm:
         if _has_settings(home):
             submit = shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
             return [str(home / "bin" / "spark-submit"), *settings, *submit]
-        environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if master.startswith("local") else None
         environment["PYTHONHASHSEED"] = "0"
+        if master.startswith("local"):
+            environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         if not _is_one_process(master) or environment["PYSPARK_PYTHON"] != sys.executable:
             environment["SPARK_HOME"] = str(home)  # without it Python processes import the installed PySpark
         java, *options = self._archive.command(home)
         archive = self._archive.options(make=make_archive)
-        return [java, log, *archive, *options, *settings, "pyspark-shell"]
+        return [java, log, *archive, *(QUICK if self._short else ()), *options, *settings, "pyspark-shell"]
 
     def connect(self) -> None:
         """Make it the JVM of this process's Spark sessions."""

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Findings", "Report", "report", "write_page"]
 
+FEW_ROWS = 200_000
+
 
 def report(
     lake: str | os.PathLike[str],
@@ -47,7 +49,8 @@ def report(
         local(html, "html")
     found = Lake.open(lake)
     with ExitStack() as stack:
-        chosen = spark or stack.enter_context(own_session("slipring report", master, progress))
+        short = sum(file.rows for file in found.files()) <= FEW_ROWS
+        chosen = spark or stack.enter_context(own_session("slipring report", master, progress, short=short))
         stack.enter_context(failures("computing the report"))
         stack.enter_context(stage("computing", progress))
         findings = find(Report(chosen, found.read(chosen)), found.path.name)
