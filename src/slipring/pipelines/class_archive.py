@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cache of the user's that makes Spark start faster: the command of its JVM, and archives of its classes.
 
-    ~/.cache/slipring/spark-<key>/command.json    what Spark's launcher answers, so that it is asked once
-    ~/.cache/slipring/spark-<key>/record.jsa      the classes that a job of that name loads (JVM class-data sharing)
+    ~/.cache/slipring/spark-classes-<key>/command.json   what Spark's launcher answers, so that it is asked once
+    ~/.cache/slipring/spark-classes-<key>/record.jsa     the classes that a job of that name loads
 
 The key is of the Java and the Spark; with another one, another directory is used. An archive is written by the JVM of
 the first command of its name, at its end, under a name of its own, and renamed when it is whole. A lock lets one
@@ -119,7 +119,7 @@ def _directory(java: Path, home: Path) -> Path | None:
     try:
         facts = [str(path.resolve()) + str(path.stat().st_mtime_ns) for path in (java, home / "jars")]
         key = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
-        place = Path(base) / "slipring" / f"spark-{key}"
+        place = Path(base) / "slipring" / f"spark-classes-{key}"
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         for directory in (place.parent, place):
             found = os.lstat(directory)
