@@ -92,7 +92,7 @@ def test_the_first_command_makes_it_and_the_second_says_the_same_with_it(cache, 
     def run():
         done = subprocess.run(command, capture_output=True, text=True, timeout=WATCHDOG_S)
         assert done.returncode == 0, done.stderr
-        assert all(line.startswith("slipring: report: ") for line in done.stderr.splitlines()), done.stderr
+        assert all(line.startswith("slipring: ") for line in done.stderr.splitlines()), done.stderr
         return done.stdout
 
     first = run()

@@ -98,7 +98,7 @@ def command(
     from slipring.pipelines import jvm
     from slipring.pipelines.record import record
 
-    with _stopping() as (stop, caught), jvm.of_a_command():
+    with _stopping() as (stop, caught), jvm.of_a_command(complain):
         with Line("recording", "messages") as line:
             told = record(
                 topics,

@@ -81,7 +81,7 @@ def command(
 
     outcome = Replayed()
     try:
-        with target.open() as bus, jvm.of_a_command(), Line("replaying", "messages") as line:
+        with target.open() as bus, jvm.of_a_command(complain), Line("replaying", "messages") as line:
             replay(
                 lake,
                 bus=bus,

@@ -38,7 +38,7 @@ def command(lake: str, html: str | None, master: str | None, form: str) -> None:
     from slipring.pipelines import jvm
     from slipring.pipelines.report import report
 
-    with jvm.of_a_command(), Line("report", "messages") as line:
+    with jvm.of_a_command(complain), Line("report", "messages") as line:
         found = report(lake, html=html, master=master, progress=line)
     if form == "json":
         tables.put_json(found.to_json())

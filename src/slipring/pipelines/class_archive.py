@@ -71,6 +71,11 @@ class Archive:
         self._unfinished().unlink(missing_ok=True)
         return ["-Xshare:auto", "-Xlog:disable", f"-XX:ArchiveClassesAtExit={self._unfinished()}"]
 
+    @property
+    def is_made_here(self) -> bool:
+        """Whether the JVM of this process writes it at its end."""
+        return self._lock is not None
+
     def finish(self, ended_well: bool) -> None:
         """The JVM has ended: what it made is an archive, or is nothing."""
         if self._lock is None:

@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -61,8 +61,10 @@ class _Command:
 
 
 @contextmanager
-def of_a_command() -> Iterator[None]:
-    """A JVM that is started inside is quiet, ends with the block, and leaves an archive of its classes."""
+def of_a_command(tell: Callable[[str], None]) -> Iterator[None]:
+    """A JVM that is started inside is quiet, ends with the block, and leaves an archive of its classes.
+
+    tell: called with a line when that takes a while."""
     global _command
     _command = kept = _Command()
     try:
@@ -74,6 +76,8 @@ def of_a_command() -> Iterator[None]:
     finally:
         _command = None
         if _running is not None:
+            if _running.makes_archive:
+                tell("writing an archive of Spark's classes, so that it starts faster next time")
             _running.end()
 
 
@@ -148,6 +152,10 @@ class Jvm:
         java, *options = self._archive.command(home)
         archive = self._archive.options(make=make_archive)
         return [java, log, *archive, *(QUICK if self._short else ()), *options, *settings, "pyspark-shell"]
+
+    @property
+    def makes_archive(self) -> bool:
+        return self._archive.is_made_here
 
     def connect(self) -> None:
         """Make it the JVM of this process's Spark sessions."""
