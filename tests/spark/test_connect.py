@@ -40,6 +40,8 @@ try:
     rows.write.format("slipring").mode("append").options(**place, topic="out", topci="x").save()
 except Exception as error:
     say("option 'topci'" in str(error))
+slipring.spark.register(spark)  # not needed; it tells whether the server's Python has slipring
+say("registered")
 spark.stop()
 say("stopped")
 """
@@ -61,6 +63,7 @@ def test_a_client_and_pipelines_work_through_a_connect_server(bus, processes, se
     assert "connect" in client.hear(PATIENCE_S)
     assert client.hear(PATIENCE_S) == [b"1", b"2", b"3"]
     assert client.hear(PATIENCE_S) is True
+    assert client.hear(PATIENCE_S) == "registered"
     assert client.hear(PATIENCE_S) == "stopped"
     found = bus.subscriber("out", start="oldest").recv_many(99)
     assert sorted(msg.body for msg in found) == [b"1", b"1", b"2", b"2", b"3", b"3"]
