@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import select
-import shutil
 import sys
 import termios
 import time
@@ -133,9 +132,9 @@ class Screen:
 
     @staticmethod
     def size() -> tuple[int, int]:
-        """Rows and columns."""
-        found = shutil.get_terminal_size()
-        return found.lines, found.columns
+        """Rows and columns of the terminal itself: $LINES and $COLUMNS do not change with its window."""
+        found = os.get_terminal_size(sys.stdout.fileno())
+        return found.lines or 24, found.columns or 80  # a terminal that does not know its size has none
 
     def draw(self, lines: Sequence[str]) -> None:
         """Show ``lines``, the second one as a heading."""
