@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster whose workers do not see the topics' memory is refused, by name, by source and sink; nothing is lost or
-left there. One whose workers do is served."""
+"""A cluster whose workers do not see the topics' memory is refused, by name, by source, sink and recorder; nothing is
+lost or left there. One whose workers do is served."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ DRIVER = """
 import threading
 import time
 import slipring.spark
-from slipring.spark import executors
+from slipring import pipelines
 
 spark = slipring.spark.session("cluster", master=master, **settings)
 place = {"bus": "test", "root": root}
@@ -44,6 +44,9 @@ def write():
     spark.range(10).selectExpr("cast(id as string) as value").write.format("slipring").mode("append").options(
         **place, topic="out").save()
 
+def record():
+    return pipelines.record("in", checkpoints + "/lake", spark=spark, pre_buffer=True, until_idle_s=0.5, **place)
+
 # Before there is an executor: nobody can know where the tasks will run.
 query = start(stream(failOnDataLoss="false", includeGaps="true"), "first")
 def tell():
@@ -60,13 +63,14 @@ hear()
 # There is one, and it does not see the topics.
 say(failure(lambda: stream(failOnDataLoss="false")))
 say(failure(write))
-say(failure(lambda: executors.probe(spark, bus)))
+say(failure(record))
 hear()
 # One that does.
 start(stream(), "second").awaitTermination()
 write()
-executors.probe(spark, bus)
 say(seen)
+recorded = record()
+say((recorded.messages, recorded.lost))
 hear()
 spark.stop()
 say("stopped")
@@ -104,6 +108,7 @@ def test_a_cluster_that_does_not_see_the_topics_is_refused_and_one_that_does_is_
         cluster.worker()
         driver.say("go on")
         assert sorted(driver.hear(PATIENCE_S)) == list(range(100))
+        assert driver.hear(PATIENCE_S) == (100, 0)
         found = [msg.body for msg in bus.subscriber("out", start="oldest").recv_many(99)]
         assert sorted(found) == [b"%d" % n for n in range(10)]
         driver.say("end")

@@ -85,6 +85,7 @@ def record(
             limits.begin(tails, ends.path_of(lake, session))
             shown = limits.shown(progress)
             chosen = spark or stack.enter_context(endings.own_session("slipring record", master, shown))
+            _check_executors(chosen, source)
         sweep(lake, "record")
         delta.mirror(lake)
         from .recorder import Recorder
@@ -115,6 +116,15 @@ def _begun_or_ended(lake: Lake, session: str, before: Session | None) -> Iterato
         if before is None or before.id != session:
             endings.end(lake, lake.refresh().sessions[session])
         raise
+
+
+def _check_executors(spark: SparkSession, bus: slipring.Bus) -> None:
+    """OtherHost unless every executor sees the bus; one of Spark Connect cannot be asked, its tasks find out."""
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        return
+    from slipring.spark import executors
+
+    executors.probe(spark, bus)
 
 
 def _session(
