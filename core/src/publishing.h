@@ -53,6 +53,11 @@ static inline int slr_size_check(const slipring_publisher *pub, size_t size, uin
     *reserved = slr_reserved(size, slr_meta_size(pub));
     if (size <= UINT32_MAX && *reserved <= pub->s->capacity + (SLR_DEFECT(one_word_too_large_accepted) ? 8u : 0u))
         return SLIPRING_OK;
+    if (size > UINT32_MAX)
+        return slr_fault(SLIPRING_TOO_LARGE, "body",
+                         "a body of %zu bytes is larger than a message can be, %u bytes, whatever the capacity: send it in "
+                         "parts, or use frames",
+                         size, UINT32_MAX);
     return slr_fault(SLIPRING_TOO_LARGE, "capacity",
                      "a body of %zu bytes needs %llu, more than the topic's capacity of %llu: create it with a larger "
                      "capacity=",

@@ -143,19 +143,10 @@ static PyObject *full_text(const struct slr_segment *s) {
 
 /* Sending --------------------------------------------------------------------------------------------------- */
 
-static PyObject *too_large_text(size_t size) {
-    return PyUnicode_FromFormat("a body of %zu bytes is larger than a message can be, %lu bytes, whatever the capacity: send it "
-                                "in parts, or use frames",
-                                size, (unsigned long)UINT32_MAX);
-}
-
-PyObject *raise_unsent(Publisher *self, int code, size_t size) {
-    PyObject *text = NULL;
-    bool too_large = code == SLIPRING_TOO_LARGE && size > UINT32_MAX;
-    if (code == SLIPRING_FULL) text = full_text(slr_publisher_segment(self->pub));
-    if (too_large) text = too_large_text(size);
+PyObject *raise_unsent(Publisher *self, int code) {
+    PyObject *text = code == SLIPRING_FULL ? full_text(slr_publisher_segment(self->pub)) : NULL;
     if (!text && !PyErr_Occurred()) return raise_code(code);
-    if (text) raise_text(code, text, too_large ? "body" : "timeout");
+    if (text) raise_text(code, text, "timeout");
     Py_XDECREF(text);
     return NULL;
 }

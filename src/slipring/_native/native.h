@@ -213,7 +213,7 @@ void publisher_unpin(Publisher *self); /* leave, when the handle is not locked *
 /* After FULL: 1 try again, 0 the time is up, -1 exception. */
 int publisher_wait(Publisher *self, struct timeout *timeout);
 /* in_the_way.c. NULL, with the exception for a body that was not sent: it names who is in the way. */
-SELDOM PyObject *raise_unsent(Publisher *self, int code, size_t size);
+SELDOM PyObject *raise_unsent(Publisher *self, int code);
 /* The oldest open claim of each living publisher, by sequence: [{seq, entry, pid, sender}]. */
 PyObject *open_claims(const char *bus, const char *topic);
 /* given, or what is usual for the topic if that is NULL. */

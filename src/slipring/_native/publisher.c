@@ -138,10 +138,10 @@ static PyObject *send_until(Publisher *self, const struct sending *m, struct tim
     for (;;) {
         int code = try_send(self, m, &seq);
         if (code == SLIPRING_OK) return sequence(seq);
-        if (code != SLIPRING_FULL || timeout->never_waits) return raise_unsent(self, code, (size_t)m->body.size);
+        if (code != SLIPRING_FULL || timeout->never_waits) return raise_unsent(self, code);
         int again = publisher_wait(self, timeout);
         if (again < 0) return NULL;
-        if (again == 0) return raise_unsent(self, code, (size_t)m->body.size);
+        if (again == 0) return raise_unsent(self, code);
     }
 }
 
@@ -230,7 +230,7 @@ int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject 
         if (code != SLIPRING_FULL || timeout.never_waits) break;
         again = publisher_wait(self, &timeout);
     }
-    if (code && again >= 0) raise_unsent(self, code, size);
+    if (code && again >= 0) raise_unsent(self, code);
     return PyErr_Occurred() ? -1 : 0;
 }
 

@@ -113,7 +113,7 @@ static bool send_all(Publisher *self, struct bodies *b, const char *type, Py_ssi
         if (again < 0) return false;
         if (again > 0) code = SLIPRING_OK;
     }
-    if (code) raise_unsent(self, code, b->largest);
+    if (code) raise_unsent(self, code);
     return code == SLIPRING_OK;
 }
 
