@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,19 +25,31 @@ int slr_boot_id(uint8_t id[16]) {
     int fd;
     ssize_t size;
     SLR_AGAIN(fd, open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-    if (fd < 0) return errno == ENOENT ? 0 : -1;
+    if (fd < 0) return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1;
     SLR_AGAIN(size, read(fd, text, sizeof text));
     int error = errno;
     close(fd);
     errno = error;
     if (size < 0 && !SLR_DEFECT(unknown_boot_accepted)) return -1;
-    for (ssize_t i = 0, digits = 0; i < size && digits < 32; i++) {
+    ssize_t digits = 0;
+    for (ssize_t i = 0; i < size && digits < 32; i++) {
         int value = hex(text[i]);
         if (value < 0) continue;
         id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | value);
         digits++;
     }
+    if (digits < 32) memset(id, 0, 16); /* not the kernel's file */
     return 0;
+}
+
+bool slr_boot_is_known(const uint8_t id[16]) {
+    static const uint8_t unknown[16];
+    return memcmp(id, unknown, sizeof unknown) != 0;
+}
+
+bool slr_boot_ends_files_of(int fd) {
+    struct statfs system;
+    return fstatfs(fd, &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
 }
 
 uint64_t slr_random(void) {

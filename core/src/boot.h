@@ -2,10 +2,15 @@
 #ifndef SLR_BOOT_H
 #define SLR_BOOT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The kernel's random id of this start of the machine; zero where there is none. 0, or -1 with errno. */
+/* The kernel's random id of this start of the machine; zero where it cannot be known, because /proc/sys is hidden from this
+ * process or has no such file. 0, or -1 with errno. */
 int slr_boot_id(uint8_t id[16]);
+bool slr_boot_is_known(const uint8_t id[16]);
+/* Whether the files of this file system end with the machine's present start: it is in memory. */
+bool slr_boot_ends_files_of(int fd);
 uint64_t slr_random(void); /* never zero */
 
 #endif

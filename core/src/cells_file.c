@@ -62,7 +62,7 @@ static int check_settings(const char *name, const slipring_cells_settings *s) {
 
 /* Creating ---------------------------------------------------------------------------------------------------- */
 
-static int fill_header(struct slr_cells_header *h, const slipring_cells_settings *s) {
+static void fill_header(struct slr_cells_header *h, const slipring_cells_settings *s) {
     h->magic = SLR_CELLS_MAGIC;
     h->version = SLR_LAYOUT_VERSION;
     h->layout_hash = slipring_layout_hash_of(SUFFIX);
@@ -75,7 +75,6 @@ static int fill_header(struct slr_cells_header *h, const slipring_cells_settings
     uint64_t own = h->cell_count - 1, get = h->depth, keep = 0;
     h->intent[0] = own | get << SLR_CELLS_NUMBER_BITS | keep << 2 * SLR_CELLS_NUMBER_BITS;
     h->intent[1] = h->intent[0];
-    return slr_boot_id(h->boot_id) ? slr_fault_errno("cannot read this machine's boot id") : SLIPRING_OK;
 }
 
 static int write_slots(int fd, const struct slr_cells_header *h) {
@@ -97,9 +96,10 @@ static int create_locked(int directory, const char *name, const slipring_cells_s
     h.depth = s->depth ? s->depth : SLR_CELLS_DEFAULT_DEPTH;
     h.item_size = s->item_size;
     place(&h);
-    int code = fill_header(&h, s);
-    if (!code) code = slr_file_make(directory, h.file_size, s->mode ? s->mode : 0600, "depth", &fd);
+    fill_header(&h, s);
+    int code = slr_file_make(directory, h.file_size, s->mode ? s->mode : 0600, "depth", &fd);
     SLR_POINT("cells.create.made");
+    if (!code) code = slr_file_boot_id(fd, name, SUFFIX, h.boot_id);
     if (!code) code = slr_file_write_header(fd, &h, sizeof h);
     if (!code) code = write_slots(fd, &h);
     SLR_POINT("cells.create.before_link");
@@ -172,7 +172,7 @@ int slipring_cells_create(const char *bus, const char *name, const slipring_cell
 
 /* Opening ----------------------------------------------------------------------------------------------------- */
 
-static int check_header(const char *name, const struct slr_cells_header *h, uint64_t file_size) {
+static int check_header(int fd, const char *name, const struct slr_cells_header *h, uint64_t file_size) {
     int code = slr_file_check_signature(name, SUFFIX, h->magic == SLR_CELLS_MAGIC, h->version,
                                         h->layout_hash == slipring_layout_hash_of(SUFFIX));
     if (code) return code;
@@ -184,7 +184,7 @@ static int check_header(const char *name, const struct slr_cells_header *h, uint
         return slr_file_corrupt(name, SUFFIX, "its header contradicts itself");
     if (file_size != right.file_size && !SLR_DEFECT(cells_of_any_length))
         return slr_file_corrupt(name, SUFFIX, "it was truncated or extended");
-    return slr_file_check_boot(name, SUFFIX, h->boot_id);
+    return slr_file_check_boot(fd, name, SUFFIX, h->boot_id);
 }
 
 static int map(struct slr_cells *c, int fd, const struct slr_cells_header *h, bool writable) {
@@ -214,7 +214,7 @@ static int check_and_map(struct slr_cells *c, int directory, const char *name, b
     struct slr_cells_header h;
     uint64_t file_size = 0;
     int code = slr_file_read_header(fd, name, SUFFIX, &h, sizeof h, &file_size);
-    if (!code) code = check_header(name, &h, file_size);
+    if (!code) code = check_header(fd, name, &h, file_size);
     if (!code) code = map(c, fd, &h, writable);
     close(fd);
     return code;

@@ -19,7 +19,8 @@
 #include "segment.h"
 #include "will.h"
 
-static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, const struct slr_geometry *g) {
+static int fill_files(int ring_fd, int readers_fd, const char *topic, const slipring_settings *s,
+                      const struct slr_geometry *g) {
     struct slr_ring_header ring;
     memset(&ring, 0, sizeof ring);
     ring.magic = SLR_RING_MAGIC;
@@ -43,7 +44,8 @@ static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, c
     ring.content = s->content == SLIPRING_FRAMES ? SLR_FRAMES : SLR_MESSAGES;
     ring.creator_pid = (uint32_t)getpid();
     ring.created_ns = slr_clock_realtime_ns();
-    if (slr_boot_id(ring.boot_id)) return slr_fault_errno("cannot read this machine's boot id");
+    int code = slr_file_boot_id(ring_fd, topic, "ring", ring.boot_id);
+    if (code) return code;
 
     struct slr_readers_header readers;
     memset(&readers, 0, sizeof readers);
@@ -58,7 +60,7 @@ static int fill_files(int ring_fd, int readers_fd, const slipring_settings *s, c
     readers.reader_count = g->reader_count;
     readers.cursor_count = g->cursor_count;
 
-    int code = slr_file_write_header(ring_fd, &ring, sizeof ring);
+    code = slr_file_write_header(ring_fd, &ring, sizeof ring);
     return code ? code : slr_file_write_header(readers_fd, &readers, sizeof readers);
 }
 
@@ -97,7 +99,7 @@ static int create_locked(int directory, const char *topic, const slipring_settin
     if (!code) code = slr_file_make(directory, g.readers_size, readers_mode(mode), "max_readers", &readers_fd);
     SLR_POINT("create.files_made");
     if (!code && SLR_DEFECT(topic_named_before_filled)) code = name_both(ring_fd, readers_fd, directory, topic);
-    if (!code) code = fill_files(ring_fd, readers_fd, s, &g);
+    if (!code) code = fill_files(ring_fd, readers_fd, topic, s, &g);
     if (!code && !SLR_DEFECT(topic_named_before_filled)) code = name_both(ring_fd, readers_fd, directory, topic);
     if (ring_fd >= 0) close(ring_fd);
     if (readers_fd >= 0) close(readers_fd);

@@ -130,6 +130,11 @@ int slr_file_link(int fd, int directory, const char *name, const char *suffix) {
     snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
     file_name(to, name, suffix);
     if (linkat(AT_FDCWD, from, directory, to, AT_SYMLINK_FOLLOW) == 0) return SLIPRING_OK;
+    if (errno == ENOENT && access("/proc/self/fd", F_OK)) { /* a chroot: the other way needs a privilege, or Linux 6.10 */
+        if (linkat(fd, "", directory, to, AT_EMPTY_PATH) == 0) return SLIPRING_OK;
+        errno = EPERM;
+        return slr_fault_errno("cannot name the new file '%s' without /proc, which is not mounted here", to);
+    }
     return slr_fault_errno("cannot name the new file '%s'", to);
 }
 
@@ -243,11 +248,30 @@ int slr_file_check_signature(const char *name, const char *suffix, bool magic, u
     return hash ? SLIPRING_OK : not_ours(name, suffix, "was made by a build with another memory layout");
 }
 
-int slr_file_check_boot(const char *name, const char *suffix, const uint8_t boot_id[16]) {
+static int boot_unknown(const char *name, const char *suffix, const char *who) {
+    return slr_fault(SLIPRING_DENIED, "root",
+                     "'%s.%s' is on a file system that outlives a restart of the machine, and %s could not read "
+                     "/proc/sys/kernel/random/boot_id, which tells whether there was one: make that file readable "
+                     "(systemd: ProcSubset=all), or use a bus directory in /dev/shm",
+                     name, suffix, who);
+}
+
+int slr_file_boot_id(int fd, const char *name, const char *suffix, uint8_t boot_id[16]) {
+    if (slr_boot_id(boot_id)) return slr_fault_errno("cannot read this machine's boot id");
+    if (slr_boot_is_known(boot_id) || slr_boot_ends_files_of(fd)) return SLIPRING_OK;
+    return boot_unknown(name, suffix, "this process");
+}
+
+int slr_file_check_boot(int fd, const char *name, const char *suffix, const uint8_t boot_id[16]) {
     uint8_t now[16];
     if (slr_boot_id(now)) return slr_fault_errno("cannot read this machine's boot id");
-    if (memcmp(now, boot_id, sizeof now) == 0) return SLIPRING_OK;
-    return slr_file_corrupt(name, suffix, "it was written before this machine's last start");
+    bool known = slr_boot_is_known(now), was_known = slr_boot_is_known(boot_id);
+    if ((known && was_known) || SLR_DEFECT(unknown_boot_is_another)) {
+        if (memcmp(now, boot_id, sizeof now) == 0) return SLIPRING_OK;
+        return slr_file_corrupt(name, suffix, "it was written before this machine's last start");
+    }
+    if (slr_boot_ends_files_of(fd) || SLR_DEFECT(unknown_boot_is_this_one)) return SLIPRING_OK;
+    return boot_unknown(name, suffix, known ? "its creator" : "this process");
 }
 
 int slr_file_corrupt(const char *name, const char *suffix, const char *what) {

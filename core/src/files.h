@@ -27,6 +27,8 @@ int slr_mode_check(uint32_t mode); /* OK or BAD_ARGUMENT; 0: the default */
 int slr_file_make(int directory, uint64_t size, uint32_t mode, const char *size_argument, int *out);
 bool slr_file_write(int fd, const void *data, size_t size, uint64_t offset); /* all of it, or errno says why not */
 bool slr_file_read(int fd, void *data, size_t size, uint64_t offset);
+/* The boot id for the header of a new file; DENIED if it is unknown and the file could outlive this boot. */
+int slr_file_boot_id(int fd, const char *name, const char *suffix, uint8_t boot_id[16]);
 int slr_file_write_header(int fd, const void *header, size_t size);
 int slr_file_link(int fd, int directory, const char *name, const char *suffix);
 /* Takes the place of whatever has the other suffix, in one step. */
@@ -48,7 +50,8 @@ int slr_file_open_fault(const char *name, const char *suffix);                  
 int slr_file_open_again(int directory, const char *name, const char *suffix, int flags, int same_as);
 int slr_file_read_header(int fd, const char *name, const char *suffix, void *header, size_t size, uint64_t *file_size);
 int slr_file_check_signature(const char *name, const char *suffix, bool magic, uint32_t version, bool hash);
-int slr_file_check_boot(const char *name, const char *suffix, const uint8_t boot_id[16]);
+/* OK if the file is of the machine's present start: by its boot id, or because its file system is in memory. */
+int slr_file_check_boot(int fd, const char *name, const char *suffix, const uint8_t boot_id[16]);
 int slr_file_corrupt(const char *name, const char *suffix, const char *what); /* SLIPRING_CORRUPT, told */
 bool slr_file_deleted(int fd);                                                /* it has no name any more */
 

@@ -42,7 +42,8 @@ uint64_t slr_segment_cursor_offset(const struct slr_segment *s, uint32_t entry) 
     return SLR_PAGE + (uint64_t)s->reader_count * SLR_READER_SIZE + (uint64_t)entry * SLR_CURSOR_SIZE;
 }
 
-static int check_ring(const char *topic, const struct slr_ring_header *h, uint64_t file_size, struct slr_geometry *g) {
+static int check_ring(int fd, const char *topic, const struct slr_ring_header *h, uint64_t file_size,
+                      struct slr_geometry *g) {
     int code = slr_file_check_signature(topic, "ring", h->magic == SLR_RING_MAGIC, h->version,
                                         h->layout_hash == slr_layout_hash());
     if (code) return code;
@@ -63,7 +64,7 @@ static int check_ring(const char *topic, const struct slr_ring_header *h, uint64
         return slr_file_corrupt(topic, "ring", "unknown settings");
     if (file_size != g->ring_size && !SLR_DEFECT(ring_of_any_length))
         return slr_file_corrupt(topic, "ring", "it was truncated or extended");
-    return slr_file_check_boot(topic, "ring", h->boot_id);
+    return slr_file_check_boot(fd, topic, "ring", h->boot_id);
 }
 
 static int check_readers(const char *topic, const struct slr_readers_header *h, uint64_t file_size,
@@ -136,7 +137,7 @@ static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, con
     struct slr_geometry g;
     uint64_t ring_size = 0, readers_size = 0;
     int code = slr_file_read_header(s->ring_fd, topic, "ring", &ring, sizeof ring, &ring_size);
-    if (!code) code = check_ring(topic, &ring, ring_size, &g);
+    if (!code) code = check_ring(s->ring_fd, topic, &ring, ring_size, &g);
     if (!code) code = slr_file_read_header(s->readers_fd, topic, "readers", &readers, sizeof readers, &readers_size);
     if (!code) code = check_readers(topic, &readers, readers_size, &g);
     if (code) return code;
