@@ -39,6 +39,11 @@ def pytest_collection_modifyitems(items) -> None:
     order.arrange(items)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node, ids) -> None:
+    order.check_groups(node.config, ids)
+
+
 def pytest_collection_finish() -> None:
     """The items of thousands of tests stay to the end: the collector need not look at them again and again."""
     gc.collect()

@@ -38,6 +38,17 @@ def arrange(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank.get(_shared(item) or _path(item), len(rank)))
 
 
+def check_groups(config: pytest.Config, ids: list[str]) -> None:
+    """pytest-xdist tells a group by the end of an id. Without groups every worker starts its own Spark sessions."""
+    without = [one for one in ids if "@" not in one.rpartition("]")[2]]
+    if config.getoption("dist") == "loadgroup" and without:
+        pytest.exit(
+            f"pytest {pytest.__version__} and the installed pytest-xdist ignore groups: {without[0]!r} has none; "
+            "install the versions that pyproject.toml allows (rm -r .venv; make setup)",
+            returncode=pytest.ExitCode.USAGE_ERROR,
+        )
+
+
 def _group(item: pytest.Item) -> str:
     path = _path(item)
     return _shared(item) or (item.nodeid if path in EACH_TEST_A_GROUP else path)
