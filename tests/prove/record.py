@@ -29,7 +29,11 @@ class Part:
 
     @property
     def hash(self) -> str:
-        return hash_of(self.sources)
+        """Of what it depends on, and of which tests it runs for how long."""
+        return hash_of(
+            self.sources,
+            [*self.tests, *(f"{name}={self.environment[name]}" for name in sorted(self.environment))],
+        )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Comments and the layout of lines are left out of C and Promela files: they prove
 
 import hashlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -42,8 +43,11 @@ def files(patterns: list[str]) -> list[Path]:
     return sorted(found)
 
 
-def hash_of(patterns: list[str]) -> str:
+def hash_of(patterns: list[str], settings: Iterable[str] = ()) -> str:
+    """Of the files that match, and of the settings of a run."""
     whole = hashlib.sha256()
+    for setting in settings:
+        whole.update(f"{setting}\0".encode())
     for path in files(patterns):
         content = path.read_bytes()
         if path.suffix in WITHOUT_COMMENTS:

@@ -81,9 +81,7 @@ def run(test: Test, scale: float, *arguments: str, under: tuple[str, ...] = ()) 
 
 @cache
 def package_environment(variant: str) -> dict[str, str]:
-    package = build(variant) / "package"
-    own_builds = os.pathsep.join(map(str, (REPOSITORY / "build").glob("cp*")))  # they stand aside
-    return {"PYTHONPATH": str(package), "MESONPY_EDITABLE_SKIP": own_builds}
+    return {"PYTHONPATH": str(build(variant) / "package")}
 
 
 @cache

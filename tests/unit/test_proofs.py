@@ -85,6 +85,15 @@ def test_a_removed_or_moved_file_needs_a_new_proof(tree):
     assert [part.name for part in record.unproven()] == ["states"]
 
 
+@pytest.mark.parametrize(
+    "line", ['tests = ["test_two.py::test_counts"]', 'environment = {SECONDS = "3"}\ntests = ["test_two.py"]']
+)
+def test_other_tests_or_shorter_ones_need_a_new_proof(tree, line):
+    proven()
+    edit(tree, 'tests = ["test_two.py"]\nsources = ["core"]', f'{line}\nsources = ["core"]', "parts.toml")
+    assert [part.name for part in record.unproven()] == ["states"]
+
+
 def test_a_pattern_that_matches_nothing_is_an_error(tree):
     (tree / "core/models/claim.pml").unlink()
     with pytest.raises(LookupError, match=r"core/models/\*\.pml matches no file"):
