@@ -51,7 +51,10 @@ def check_groups(config: pytest.Config, ids: list[str]) -> None:
 
 def _group(item: pytest.Item) -> str:
     path = _path(item)
-    return _shared(item) or (item.nodeid if path in EACH_TEST_A_GROUP else path)
+    alone = item.nodeid.replace("[", "(").replace(
+        "]", ")"
+    )  # pytest-xdist looks for groups behind the last bracket
+    return _shared(item) or (alone if path in EACH_TEST_A_GROUP else path)
 
 
 def _shared(item: pytest.Item) -> str | None:
