@@ -80,6 +80,49 @@ def test_denied_says_whose_file_it_is_and_who_asks(bus_root, processes):
         assert str(bus_root) in text
 
 
+LATE = """
+sub = bus.subscriber("t")
+say("open")
+hear()
+def said(call):
+    try:
+        call()
+    except slipring.SlipringError as error:
+        return type(error).__name__, str(error)
+calls = [lambda: sub.recv(0), sub.recv, sub.__next__, lambda: sub.recv_many(1), lambda: slipring.wait([sub], 0)]
+calls += [lambda: sub.view(0).__enter__(), lambda: bus.drop_cursor("t", "c")]
+calls += [sub._ready, lambda: bus.cells("p").reader(), lambda: bus.stats("p")]
+say([said(call) for call in calls])
+hear()
+"""
+
+
+def test_denied_says_the_same_to_a_subscriber_that_was_there_before_its_topic(bus_root, processes):
+    os.chown(bus_root, ANN, ANN)
+    bus_root.chmod(0o755)
+    made = """
+bus.create("first", capacity=4096)
+say("made")
+hear()
+bus.create("t", capacity=4096)
+bus.cells("p", size=8)
+say("made")
+hear()
+"""
+    maker = start_as(processes, ANN, made)
+    maker.expect("made")
+    child = start_as(processes, BOB, LATE)
+    child.expect("open")
+    maker.say("go on")
+    maker.expect("made")
+    child.say("go on")
+    for name, text in child.hear():
+        assert name == "Denied"
+        assert f"owner {ANN}:" in text and "mode 0o600" in text, text
+        assert f"this process is user {BOB}" in text
+        assert text.count(str(bus_root)) == 1
+
+
 def test_denied_on_the_directory_says_whose_it_is(bus_root, processes):
     os.chown(bus_root, ANN, ANN)
     bus_root.chmod(0o700)

@@ -78,8 +78,7 @@ class Bus(Patterns):
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
         directory.make(self.root, self.path)
-        with directory.explained(self.path):
-            publisher = Publisher(self.path, topic, sender, given)
+        publisher = Publisher(self.path, topic, sender, given)
         self._handles.add(publisher)
         return publisher
 
@@ -181,8 +180,7 @@ class Bus(Patterns):
         return self._subscriber(self._topic(topic), arguments)
 
     def _subscriber(self, topic: str, arguments: tuple[Any, ...]) -> Subscriber:
-        with directory.explained(self.path):
-            subscriber = Subscriber(self.path, topic, arguments)
+        subscriber = Subscriber(self.path, topic, arguments)
         if not subscriber.attached:
             self._clear_half(topic)
         self._handles.add(subscriber)

@@ -8,9 +8,9 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from slipring.errors import Denied, NoSpace, SystemFault
+from slipring.errors import Denied, NoSpace, SlipringError, SystemFault
 
 
 def default_root() -> str:
@@ -57,19 +57,15 @@ def space(path: str) -> str:
     return "its free space is unknown"
 
 
-@contextlib.contextmanager
-def explained(path: str) -> Iterator[None]:
-    """Around calls of the core, which knows file names only: add the place, its owner and mode, or its free space."""
-    try:
-        yield
-    except Denied as error:
-        named = re.search("'([^'/]+)'", str(error))
-        file = os.path.join(path, named[1]) if named else path
+def explain(error: SlipringError, path: str) -> SlipringError:
+    """Add to an error of the core the place of the file that it names, its owner and mode, or the free space."""
+    if isinstance(error, Denied):
+        named = [os.path.join(path, name) for name in re.findall("'([^'/]+)'", str(error))]
+        file = next(filter(os.path.lexists, named), named[0] if named else path)
         error.args = (f"{error} ('{file}': {access(file)})",)
-        raise
-    except NoSpace as error:
+    elif isinstance(error, NoSpace):
         error.args = (f"{error} ({space(path)})",)
-        raise
+    return error
 
 
 def _is_unfinished(path: str) -> bool:

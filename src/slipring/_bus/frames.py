@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from . import directory, dtypes, frame_streams, settings
+from . import dtypes, frame_streams, settings
 from .frame_publisher import FramePublisher
 from .frame_store import FrameStore
 from .frame_subscriber import FrameSubscriber
@@ -54,8 +54,7 @@ class Frames(Unpicklable):
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
         streams = frame_streams.to_make(*self._given)
         topic = self._bus._topic(self.topic)
-        with directory.explained(self._bus.path):
-            publisher, writer = self._store.writer(topic, sender, self._settings, streams)
+        publisher, writer = self._store.writer(topic, sender, self._settings, streams)
         made = FramePublisher(publisher, writer)
         self._bus._handles.add(made)
         return made

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from slipring import errors
 
+from . import directory
+
 try:
     from slipring import _native
 except ImportError as error:
@@ -15,6 +17,15 @@ except ImportError as error:
         "reinstall with `pip install --force-reinstall slipring`, or run `make setup` in a checkout"
     ) from error
 
-_native.set_error_factory(errors.from_core)
+
+def _error(
+    code: int, message: str, argument: str, errno: int, found: str, asked: str, bus: str
+) -> errors.SlipringError:
+    """The exception for an error of the core, which knows file names only."""
+    error = errors.from_core(code, message, argument, errno, found, asked)
+    return directory.explain(error, bus) if bus else error
+
+
+_native.set_error_factory(_error)
 
 __all__ = ["_native"]

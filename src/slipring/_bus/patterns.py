@@ -57,8 +57,7 @@ class Patterns(Topics):
 
         arguments = (dtype, depth, shape, size, mode, exist_ok)
         store = self._cells_store()
-        with directory.explained(self.path):
-            cells.create(store, self._topic(name), *arguments)
+        cells.create(store, self._topic(name), *arguments)
         return cells.Cells(store, name, self._handles.add)
 
     def _cells_store(self) -> CellsStore:

@@ -91,8 +91,7 @@ class Topics(Closing):
 
     def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
         directory.make(self.root, self.path)
-        with directory.explained(self.path):
-            _native.topic_create(self.path, topic, given, exist_ok)
+        _native.topic_create(self.path, topic, given, exist_ok)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
         """Remove a topic, or cells; whoever uses it gets TopicGone."""
@@ -103,8 +102,7 @@ class Topics(Closing):
                 raise
 
     def _remove(self, topic: str) -> None:
-        with directory.explained(self.path):
-            kinds.kind_of(self.path, topic).remove(self.path, topic)
+        kinds.kind_of(self.path, topic).remove(self.path, topic)
 
     def _clear_half(self, topic: str) -> None:
         """A creator or remover that died half-way leaves a reader table without a ring: clear it away."""
@@ -143,8 +141,7 @@ class Topics(Closing):
         return Facts({"topic": topic, **stats})
 
     def _tables(self, topic: str) -> dict[str, Any]:
-        with directory.explained(self.path):
-            return _native.topic_stats(self.path, topic)
+        return _native.topic_stats(self.path, topic)
 
     def cursors(self, topic: str) -> list[dict[str, Any]]:
         """The topic's cursors: name, position, lag, age_s, expires_s, attached."""

@@ -69,7 +69,7 @@ static PyObject *end_new(PyTypeObject *type, PyObject *args, bool writes) {
         Py_BEGIN_ALLOW_THREADS
         code = writes ? slipring_cells_writer_open(bus, name, &writer) : slipring_cells_reader_open(bus, name, &reader);
         Py_END_ALLOW_THREADS
-        if (code) raise_code(code);
+        if (code) raise_code_at(code, bus);
         self->writer = writer;
         self->reader = reader;
     }

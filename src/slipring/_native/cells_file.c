@@ -22,7 +22,7 @@ PyObject *cells_create(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_cells_create(bus, name, &how, exist_ok != 0);
     Py_END_ALLOW_THREADS
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     Py_RETURN_NONE;
 }
 
@@ -34,7 +34,7 @@ PyObject *cells_remove(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_cells_remove(bus, name);
     Py_END_ALLOW_THREADS
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     Py_RETURN_NONE;
 }
 
@@ -44,7 +44,7 @@ PyObject *cells_sweep(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &name)) return NULL;
     int code = slipring_cells_sweep(bus, name, &swept);
-    return code ? raise_code(code) : PyLong_FromUnsignedLong(swept);
+    return code ? raise_code_at(code, bus) : PyLong_FromUnsignedLong(swept);
 }
 
 /* One row for an end, or none: for whoever is there, or died there. */
@@ -59,7 +59,7 @@ PyObject *cells_stats(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &name)) return NULL;
     int code = slipring_cells_look(bus, name, &i);
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     return Py_BuildValue("{sNsKsIsIsIsKsLsIsKsKsKsKsKsKsKsNsN}", "format",
                          PyUnicode_DecodeUTF8(i.format, (Py_ssize_t)strlen(i.format), "replace"), "size",
                          (unsigned long long)i.item_size, "depth", (unsigned)i.depth, "cells", (unsigned)i.cell_count, "mode",

@@ -31,7 +31,7 @@ static int begin(FrameReader *self, int start) {
                                           &how, &self->reader);
     if (!code) return 0;
     self->reader = NULL;
-    raise_code(code);
+    raise_code_at(code, self->subscriber->bus_path);
     return -1;
 }
 

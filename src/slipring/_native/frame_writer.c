@@ -71,7 +71,7 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     Py_END_ALLOW_THREADS
     if (code) {
         self->writer = NULL;
-        raise_code(code);
+        raise_code_at(code, bus);
         publisher_leave(self->publisher);
         Py_DECREF(self);
         return NULL;

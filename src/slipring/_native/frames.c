@@ -80,7 +80,7 @@ PyObject *frames_look(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &topic)) return NULL;
     int code = slipring_pool_look(bus, topic, &info);
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     PyObject *held = PyTuple_New(info.stream_count);
     for (uint32_t i = 0; held && i < info.stream_count; i++)
         if (PyTuple_SetItem(held, i, PyLong_FromUnsignedLong(info.held[i]))) Py_CLEAR(held);

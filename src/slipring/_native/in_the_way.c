@@ -62,7 +62,7 @@ static bool add_claims(const struct slr_segment *s, PyObject *rows) {
 PyObject *open_claims(const char *bus, const char *topic) {
     struct slr_segment *s;
     int code = slr_segment_open(bus, topic, SLR_LOOK, &s);
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     PyObject *rows = PyList_New(0);
     if (rows && !add_claims(s, rows)) Py_CLEAR(rows);
     slr_segment_close(s);

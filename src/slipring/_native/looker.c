@@ -24,7 +24,7 @@ static PyObject *looker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (code) {
         self->looker = NULL;
         Py_DECREF(self);
-        return raise_code(code);
+        return raise_code_at(code, bus_path);
     }
     return (PyObject *)self;
 }

@@ -50,6 +50,7 @@ void handle_retake_gil(struct handle *h, PyThreadState *state);
 
 #define SELDOM __attribute__((cold, noinline)) /* stays out of the hot paths, which are flattened */
 SELDOM PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
+SELDOM PyObject *raise_code_at(int code, const char *bus); /* the same, for an error about files of this bus directory */
 SELDOM PyObject *raise_closed(const char *what);
 bool closed_is_raised(void);
 SELDOM void raise_text(int code, PyObject *text, const char *argument);

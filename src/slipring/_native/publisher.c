@@ -52,7 +52,7 @@ static PyObject *publisher_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         Py_END_ALLOW_THREADS
         if (code) {
             self->pub = NULL;
-            raise_code(code);
+            raise_code_at(code, bus_path);
         }
     }
     if (PyErr_Occurred()) {

@@ -80,7 +80,7 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (code) {
         self->range = NULL;
         Py_DECREF(self);
-        return raise_code(code);
+        return raise_code_at(code, bus_path);
     }
     return (PyObject *)self;
 }

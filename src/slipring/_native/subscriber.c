@@ -82,7 +82,7 @@ static int open_topic(Subscriber *self, bool topic_is_new) {
     handle_retake_gil(&self->handle, state);
     if (code == SLIPRING_NOT_FOUND) return 0;
     if (code) {
-        raise_code(code);
+        raise_code_at(code, bus_path);
         return -1;
     }
     if (self->handle.closing) /* meanwhile, by another thread */

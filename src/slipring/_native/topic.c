@@ -48,7 +48,7 @@ PyObject *topic_create(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_topic_create(bus, topic, &settings, exist_ok != 0);
     Py_END_ALLOW_THREADS
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     Py_RETURN_NONE;
 }
 
@@ -60,7 +60,7 @@ PyObject *topic_remove(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_topic_remove(bus, topic);
     Py_END_ALLOW_THREADS
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     Py_RETURN_NONE;
 }
 
@@ -70,7 +70,7 @@ PyObject *topic_sweep(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &topic)) return NULL;
     int code = slipring_topic_sweep(bus, topic, &swept);
-    return code ? raise_code(code) : PyLong_FromUnsignedLong(swept);
+    return code ? raise_code_at(code, bus) : PyLong_FromUnsignedLong(swept);
 }
 
 PyObject *topic_verify(PyObject *module, PyObject *args) {
@@ -79,10 +79,10 @@ PyObject *topic_verify(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &topic)) return NULL;
     int code = slipring_looker_open(bus, topic, &looker);
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     code = slipring_looker_verify(looker);
     slipring_looker_close(looker);
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     Py_RETURN_NONE;
 }
 
@@ -95,7 +95,7 @@ PyObject *topic_mend(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_topic_mend(bus, topic, repair != 0, &half);
     Py_END_ALLOW_THREADS
-    return code ? raise_code(code) : PyBool_FromLong(half);
+    return code ? raise_code_at(code, bus) : PyBool_FromLong(half);
 }
 
 PyObject *cursor_drop(PyObject *module, PyObject *args) {
@@ -106,7 +106,7 @@ PyObject *cursor_drop(PyObject *module, PyObject *args) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_cursor_drop(bus, topic, name);
     Py_END_ALLOW_THREADS
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     Py_RETURN_NONE;
 }
 
@@ -213,11 +213,11 @@ PyObject *topic_stats(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &topic)) return NULL;
     int code = slipring_looker_open(bus, topic, &looker);
-    if (code) return raise_code(code);
+    if (code) return raise_code_at(code, bus);
     code = slipring_looker_topic(looker, &t);
     PyObject *result = NULL, *writers = PyList_New(0), *readers = PyList_New(0), *cursors = PyList_New(0), *claims = NULL;
     if (code)
-        raise_code(code);
+        raise_code_at(code, bus);
     else if ((claims = t.unsettled ? open_claims(bus, topic) : PyList_New(0)) && writers && readers && cursors &&
              add_writers(looker, t.max_writers, writers) && add_readers(looker, &t, readers) && add_cursors(looker, &t, cursors))
         result = topic_dict(&t, claims, writers, readers, cursors);
