@@ -96,7 +96,7 @@ def checks(cli) -> dict:
 def test_the_machine_is_checked(cli, bus_root):
     found = checks(cli)
     wanted = {"page size", "kernel", "futex_waitv", "OFD locks", "memfd", "open files", "locked memory"}
-    assert set(found) == wanted | {f"space in {bus_root}", "clock source", "Java"}
+    assert set(found) == wanted | {f"space in {bus_root}", "clock source", "Java", "boot id"}
     assert all(set(check) == {"check", "value", "state", "advice"} for check in found.values())
     assert {check["state"] for check in found.values()} <= {"ok", "warning"}
     assert found["page size"]["value"] == "4 KiB"
@@ -104,6 +104,19 @@ def test_the_machine_is_checked(cli, bus_root):
     text = cli.run("doctor").stdout.decode()
     assert all(name in text for name in found)
     assert list(bus_root.iterdir()) == []
+
+
+def test_a_topic_that_this_process_cannot_open_is_not_to_be_removed(bus):
+    bus.create("t", capacity=4096)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = os.open("/", os.O_RDONLY)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 2, before[1]))  # a directory and no more
+    try:
+        (found,) = bus.doctor()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        os.close(used)
+    assert found["problem"].startswith("SystemFault: ") and "remove" not in found["action"]
 
 
 def test_a_low_limit_of_open_files_is_a_warning_with_what_to_do(cli):

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import re
 
-from slipring.errors import BadArgument, Denied, SlipringError, TopicGone, TopicNotFound
+from slipring.errors import (
+    BadArgument,
+    Corrupt,
+    Denied,
+    SlipringError,
+    TopicGone,
+    TopicNotFound,
+    WrongLayout,
+)
 
 from . import outbox_leftovers, stalls
 from .calls import leftovers
@@ -64,8 +72,10 @@ def _examine(path: str, kind: Kind, name: str, repair: bool) -> list[Finding]:
         return [_finding(name, "a file that is not Slipring's", "left alone")]
     except Denied as error:
         return [_finding(name, f"Denied: {error}", "not checked: ask its owner")]
-    except SlipringError as error:
+    except (Corrupt, WrongLayout) as error:
         return [_finding(name, f"{type(error).__name__}: {error}", f"remove it: slipring rm {name}")]
+    except SlipringError as error:  # of this process or machine: the topic may be sound, and in use
+        return [_finding(name, f"{type(error).__name__}: {error}", "not checked")]
 
 
 def examine(path: str, files: list[str], repair: bool) -> list[Finding]:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a process lives that cannot be asked to hold a lock: a Java machine, say.
 
-A mark names a process for good: the machine's start, the pid namespace, the pid and when it began. Where it
-cannot be told (another namespace), the answer is that it lives: nothing of it is cleared.
+A mark names a process for good: the machine's start (empty if unknown), the pid namespace, the pid and when it began.
+Where it cannot be told (another namespace), the answer is that it lives: nothing of it is cleared.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+from . import boot
 
 _PROC = Path("/proc")
 
@@ -19,8 +21,7 @@ def _fields(pid: int) -> list[str]:
 
 
 def _here() -> str:
-    boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
-    return f"{boot} {os.readlink(_PROC / 'self/ns/pid')}"
+    return f"{boot.boot_id()} {os.readlink(_PROC / 'self/ns/pid')}"
 
 
 def mark(pid: int) -> str:
@@ -45,13 +46,13 @@ def ancestor(name: str) -> int:
 
 
 def is_alive(marked: str) -> bool:
-    boot, _, rest = marked.partition(" ")
+    booted, _, rest = marked.partition(" ")
     namespace, _, process = rest.partition(" ")
     pid, _, began = process.partition(" ")
     if not pid.isdecimal():
         return False  # nobody's
     here_boot, _, here_namespace = _here().partition(" ")
-    if boot != here_boot:
+    if boot.differ(booted, here_boot):
         return False
     if namespace != here_namespace:
         return True

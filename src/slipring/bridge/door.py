@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import socket
 from typing import TYPE_CHECKING, Any
 
+from slipring._bus.boot import boot_id
 from slipring.errors import BadArgument, SystemFault
 
 from . import address as addresses
@@ -22,14 +24,12 @@ _SEND_QUEUE = 100_000  # messages to one client; what is unconfirmed is bounded 
 _RECEIVE_QUEUE = 16
 _MOST_HANDSHAKES = 64
 _TCP_HEARTBEAT_MS = 2_000
-_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def identity_of(bus: Bus) -> str:
-    """The same for every process of this host that uses this bus, and for no other bus."""
+    """Boot id (empty if unknown), host name, and the bus directory's device and inode: of this bus and no other."""
     status = os.stat(bus.path)
-    with open(_BOOT_ID) as file:
-        return f"{file.read().strip()}:{status.st_dev}:{status.st_ino}"
+    return f"{boot_id()}@{socket.gethostname()}:{status.st_dev}:{status.st_ino}"
 
 
 class Door:

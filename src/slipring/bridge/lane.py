@@ -106,7 +106,8 @@ class Lane:
         facts = mirror.source.stats(self.topic)
         upstream = loops.upstream_of(mirror.source, self.topic, mirror.source_state)
         loops.refuse_circle(upstream, mirror.target, self.target_topic)
-        origin = f"mirror:{mirror.name}:{loops.node(mirror.source, self.topic)}:{facts['generation']}"
+        source = loops.without_host(loops.node(mirror.source, self.topic))
+        origin = f"mirror:{mirror.name}:{source}:{facts['generation']}"
         settings = {name: facts[name] for name in _SAME}
         self._sink = open_sink(
             mirror.target, self.target_topic, origin, mirror.name, mirror.target_state, settings

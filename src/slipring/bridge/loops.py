@@ -39,8 +39,24 @@ def upstream_of(bus: Bus, topic: str, state: str | None) -> set[str]:
     return found
 
 
+def without_host(node: str) -> str:
+    """The node without its host's name, which may change."""
+    host, _, place = node.partition(":")
+    return f"{host.partition('@')[0]}:{place}"
+
+
+def _is_same(one: str, other: str) -> bool:
+    """By boot id, which containers of one host share; by host name where one of the two is unknown."""
+    (host, _, place), (other_host, _, other_place) = one.partition(":"), other.partition(":")
+    (booted, _, name), (other_booted, _, other_name) = host.partition("@"), other_host.partition("@")
+    if place != other_place:
+        return False
+    return booted == other_booted if booted and other_booted else name == other_name
+
+
 def refuse_circle(upstream: set[str], target: Bus, topic: str) -> None:
-    if node(target, topic) in upstream:
+    here = node(target, topic)
+    if any(_is_same(here, above) for above in upstream):
         raise BadArgument(
             f"mirroring to topic {topic!r} of {target.path} would run in a circle: the source is fed from it",
             argument="topics",

@@ -17,6 +17,7 @@ import struct
 from typing import NamedTuple
 
 import slipring
+from slipring._bus.boot import boot_id
 from slipring.cli.units import number, size
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
@@ -38,7 +39,7 @@ class Check(NamedTuple):
 def checks(bus: slipring.Bus) -> list[Check]:
     """Check this machine for ``bus``; the space only if it is a bus of this machine."""
     space = [_space(bus.root)] if "://" not in bus.root else []
-    kernel = [_page_size(), _kernel(), _waitv(), _locks(bus.root), _memfd()]
+    kernel = [_page_size(), _kernel(), _waitv(), _locks(bus.root), _memfd(), _boot_id()]
     return [*space, *kernel, _files(), _locked(), _clock(), _java()]
 
 
@@ -121,6 +122,15 @@ def _memfd() -> Check:
             "memfd", error.strerror or str(error), WARNING, "let the container's filter pass memfd_create"
         )
     return Check("memfd", "yes", OK)
+
+
+def _boot_id() -> Check:
+    if boot_id():
+        return Check("boot id", "known", OK)
+    advice = (
+        "topics of before a restart are not recognized: let this process see /proc/sys/kernel/random/boot_id"
+    )
+    return Check("boot id", "not known", WARNING, advice)
 
 
 def _limit(value: int) -> str:

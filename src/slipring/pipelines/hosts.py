@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import slipring
+from slipring._bus.boot import boot_id
 
 from .lake.model import Json, Session
 
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 MACHINE_ID = Path("/etc/machine-id")
 
 
@@ -32,7 +32,7 @@ def identity(bus: slipring.Bus) -> Json:
     return {
         "name": socket.gethostname(),
         "machine": _text(MACHINE_ID),
-        "boot": _text(BOOT_ID),
+        "boot": boot_id(),
         "directory": directory,
     }
 

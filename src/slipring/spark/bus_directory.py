@@ -13,19 +13,15 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import dataclass
-from pathlib import Path
 
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+from slipring._bus.boot import boot_id
+
 Identity = tuple[int, int]  # device and inode
 
 
 def this_host() -> tuple[str, str]:
     """Its name, and the id of its kernel's present run; empty when /proc/sys is hidden."""
-    try:
-        boot = BOOT_ID.read_text().strip()
-    except OSError:
-        boot = ""
-    return socket.gethostname(), boot
+    return socket.gethostname(), boot_id()
 
 
 def _identity(path: str) -> Identity | None:
