@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slipring.errors import Closed, SlipringError
 
+from .logs import log
 from .native import _native
 from .settings import timeout_s
 from .waits import INBOX_BELLS
@@ -144,6 +145,8 @@ class _Waiter:
         with self._lock:
             never, self._futures = self._futures, {}
             self._end()
+        if count := sum(map(len, never.values())):
+            log("aio", "warning", "an event loop was closed while %d waits for messages were pending", count)
         never.clear()  # frees tasks, whose last steps come back here
 
     def _end(self) -> None:

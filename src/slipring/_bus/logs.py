@@ -1,22 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loggers of the package: `slipring.calls` and so on. Silent unless the program configures logging.
+"""Loggers of the package, `slipring.<area>`. Silent unless the program configures logging.
 
-Made when there is something to log: `logging` is slow to import, and most processes never log.
+docs/guides/logging.md lists the areas. An event is logged if no call of the user's reports it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import logging
 
 
-def logger(part: str) -> logging.Logger:
-    """The logger `slipring.<part>`."""
+def logger(area: str) -> logging.Logger:
+    """Return the logger `slipring.<area>`."""
     import logging
 
     above = logging.getLogger("slipring")
     if not above.handlers:
         above.addHandler(logging.NullHandler())  # else Python prints warnings of unconfigured programs
-    return above.getChild(part)
+    return above.getChild(area)
+
+
+def log(area: str, level: str, text: str, *args: object, **options: Any) -> None:
+    """Log an event at "debug", "info", "warning" or "error".
+
+    `logging` is slow to import. A program that has not imported it does not listen, and pays nothing."""
+    if "logging" in sys.modules:
+        getattr(logger(area), level)(text, *args, stacklevel=2, **options)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from slipring.errors import Corrupt, SlipringError, WrongLayout
 
 from .calls import names
+from .logs import log
 
 if TYPE_CHECKING:
     from .bus import Bus
@@ -83,17 +84,23 @@ class PatternTopics:
             return
         if subscriber.attached and self._bus._identity(topic) == identity:
             self.parts.append(Part(topic, identity, subscriber))
+            log("bus", "debug", "pattern '%s' reads topic '%s'", self._pattern, topic)
         else:  # removed or replaced meanwhile: the next look sees what is there
             subscriber.close()
             self._stamp = None
 
     def _refuse(self, topic: str, identity: int, error: SlipringError) -> None:
         self.refused[topic] = identity
+        log("bus", "warning", "pattern '%s' cannot read topic '%s': %s", self._pattern, topic, error)
         error.args = (f"topic '{topic}' of pattern '{self._pattern}': {error}", *error.args[1:])
         self.errors.append(error)
 
     def drop(self, part: Part) -> None:
         """It has left."""
+        if part.leaving:
+            log(
+                "bus", "info", "topic '%s' of pattern '%s' was removed or replaced", part.topic, self._pattern
+            )
         self.parts.remove(part)
         for number, count in enumerate(part.subscriber._counts()[:3]):
             self.past[number] += count

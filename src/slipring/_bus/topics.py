@@ -14,6 +14,7 @@ from . import directory, frame_streams, kinds, settings
 from .clock import Clock
 from .closing import Closing
 from .facts import Facts
+from .logs import log
 from .native import _native
 
 _TICK_NS = 50_000_000  # more than file systems' clocks need for their next step
@@ -108,7 +109,8 @@ class Topics(Closing):
         """A creator or remover that died half-way leaves a reader table without a ring: clear it away."""
         if os.path.lexists(os.path.join(self.path, f"{topic}.readers")):
             with contextlib.suppress(SlipringError):  # not ours to write, or somebody is making it just now
-                kinds.TOPIC.mend(self.path, topic, True)
+                if kinds.TOPIC.mend(self.path, topic, True):
+                    log("bus", "info", "half of topic '%s', left by a killed process, was removed", topic)
 
     def topics(self) -> list[str]:
         """The names of the topics that exist, sorted."""

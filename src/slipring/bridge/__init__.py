@@ -12,14 +12,10 @@ docs/guides/bridge.md shows them, docs/spec/bridge.md is the protocol.
 
 from __future__ import annotations
 
-import logging
-
 from . import keys
 from .bus import RemoteBus
 from .ledger import tidy
 from .mirror import Mirror
 from .server import Server
-
-logging.getLogger("slipring").addHandler(logging.NullHandler())  # silent unless the program listens
 
 __all__ = ["Mirror", "RemoteBus", "Server", "keys", "tidy"]

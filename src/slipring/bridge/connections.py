@@ -11,7 +11,6 @@ is a connection to this server's port, because ZeroMQ may have closed it meanwhi
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import socket
 import struct
@@ -22,9 +21,11 @@ from typing import Final
 
 from zmq.utils.monitor import recv_monitor_message
 
+from slipring._bus.logs import logger
+
 from .requirement import zmq
 
-log = logging.getLogger("slipring.bridge")
+log = logger("bridge")
 
 GREETING_S: Final = 10.0  # from accepting a connection to its first message
 _UNREAD_BYTES: Final = 16 << 20  # more than ZeroMQ and the kernel keep of a peer that is read slowly

@@ -8,11 +8,11 @@ which is committed only behind what was published, has kept everything from ther
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from slipring._bus.logs import logger
 from slipring.errors import BadArgument, Busy, Full, SlipringError, TopicNotFound
 
 from . import loops, wire
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .mirror import Mirror
 
-log = logging.getLogger("slipring.bridge")
+log = logger("bridge")
 
 _BATCH_MESSAGES, _BATCH_BYTES = 256, 256 << 10
 _PATIENCE_S = 0.5

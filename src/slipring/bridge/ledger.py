@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from typing import Any
 
 from slipring._bus.bus import Bus
+from slipring._bus.logs import logger
 from slipring._bus.origin import Origin, Place, lock, origins
 from slipring.errors import SlipringError, TopicNotFound
 
-log = logging.getLogger("slipring.bridge")
+log = logger("bridge")
 
 __all__ = ["Origin", "Place", "directory_of", "origins", "tidy"]
 

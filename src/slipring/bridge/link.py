@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from slipring._bus.logs import logger
 from slipring.errors import Closed, ForkedHandle, SlipringError, Timeout
 
 from . import refusals, wire
@@ -27,6 +28,7 @@ from .requirement import zmq
 if TYPE_CHECKING:
     from .handles import Handle
 
+log = logger("bridge")
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 1.0
 _MISSED_HEARTBEATS = 4
 _DOUBTS = 2  # handshakes that broke before it is said that they are refused
@@ -157,12 +159,16 @@ class Link:
             while not self._closing and self._fatal is None:
                 if self._serve_one_connection():
                     pause_s = _FIRST_PAUSE_S
+                    if not self._closing and self._fatal is None:
+                        log.warning("the connection to %s is lost: connecting again", self.address)
                 elif self._fatal is None and not self._closing:
                     self._pause(pause_s)
                     pause_s = min(pause_s * 2, _LAST_PAUSE_S)
         except (SlipringError, OSError, zmq.ZMQError) as error:
             self._fatal = error
         finally:
+            if self._fatal is not None:
+                log.error("the connection to %s ends: %s", self.address, self._fatal)
             self._context.destroy(0)
             self._end()
 
@@ -277,3 +283,4 @@ class Link:
         for call in self.desk.connect(reopening):
             call.finish({}, gone(self.address, "it is not known whether that was done"))
         self._settled.set()
+        log.info("connected to %s", self.address)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -11,13 +10,14 @@ from typing import Any, NamedTuple, Self
 
 from slipring._bus.bus import Bus
 from slipring._bus.closing import Closing
+from slipring._bus.logs import logger
 from slipring._bus.native import _native
 from slipring._bus.settings import start_place
 from slipring.errors import BadArgument, SlipringError
 
 from .lane import Lane
 
-log = logging.getLogger("slipring.bridge")
+log = logger("bridge")
 
 _LOOK_EVERY_S = 1.0
 _MOST_LANES = 256

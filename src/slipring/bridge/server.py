@@ -15,7 +15,6 @@ the server only carries. It keeps nothing that a kill could lose but what the le
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import threading
 import time
@@ -26,6 +25,7 @@ from typing import Any, NamedTuple, Self
 from slipring._bus import directory
 from slipring._bus.bus import Bus
 from slipring._bus.closing import Closing
+from slipring._bus.logs import logger
 from slipring._bus.settings import size_bytes
 from slipring.errors import (
     BadArgument,
@@ -45,7 +45,7 @@ from .outlet import Window
 from .requirement import zmq
 from .session import MOST_UNREAD_BYTES, Session
 
-log = logging.getLogger("slipring.bridge")
+log = logger("bridge")
 
 MOST_CLIENTS = 1024
 _MOST_IGNORED = 4096

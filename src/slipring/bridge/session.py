@@ -7,9 +7,9 @@ was.
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
+from slipring._bus.logs import logger
 from slipring.errors import BadArgument, SlipringError
 
 from . import refusals, requests, wire
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .outlet import Outlet, Window
     from .server import Server
 
-log = logging.getLogger("slipring.bridge")
+log = logger("bridge")
 
 MOST_UNREAD_BYTES = 8 << 20  # of replies that wait for a client to read what was sent before
 _LETTER_BYTES = 8 << 20  # of a message of the protocol, beside the bodies in it

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 
+from slipring._bus.logs import log
 from slipring.errors import SlipringError
 
 from .lake import Lake, LakeBusy
@@ -32,6 +33,7 @@ class Compactor(threading.Thread):
                 continue  # somebody else does it
             except SlipringError as error:
                 self.failure = error  # the recording goes on; it is told at the end
+                log("lake", "warning", "%s is not compacted any more: %s", self._path, error)
                 return
 
     def stop(self) -> None:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import slipring
+from slipring._bus.logs import log
 from slipring.errors import Busy, SlipringError, TopicGone, TopicNotFound
 
 from . import beginnings, hosts, jvm, tails
@@ -76,6 +77,7 @@ def end(lake: Lake, session: Session) -> None:
         for topic in bus.topics():
             _drop(bus, topic, name)
     lake.end(session.id)
+    log("record", "info", "session %s is ended in %s", session.id, lake.path)
     tails.path_of(lake, session.id).unlink(missing_ok=True)
 
 
@@ -85,6 +87,11 @@ def _record_lost(lake: Lake, session: Session, bus: slipring.Bus) -> None:
         return
     from .lake import holes
 
+    for one in pieces:
+        log(
+            "record", "warning", "session %s: topic '%s' was removed with %d messages not yet recorded",
+            session.id, one.topic, one.end - one.first,
+        )  # fmt: skip
     place = Stage(lake, "record")
     try:
         found = holes.write(place.path, [(one.topic, one.generation, one.first, one.end) for one in pieces])

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import slipring
+from slipring._bus.logs import log
 from slipring.errors import BadArgument
 
 from . import beginnings, endings, ends, jvm
@@ -134,8 +135,11 @@ def _session(
     wanted = beginnings.about(subscription, bus)
     last = beginnings.to_follow(lake, bus)
     if last is not None and beginnings.can_go_on(lake, last, wanted):
+        log("record", "info", "session %s goes on in %s", last.id, lake.path)
         return last.id, last
-    return lake.begin(wanted), last
+    session = lake.begin(wanted)
+    log("record", "info", "session %s begins in %s", session, lake.path)
+    return session, last
 
 
 def _followed(lake: Lake, session: str, before: Session | None) -> None:

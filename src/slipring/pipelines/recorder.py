@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import slipring
+from slipring._bus.logs import log
 from slipring.errors import SlipringError
 
 from . import backlog, ends
@@ -83,6 +84,7 @@ class Recorder:
                 failures = failures + 1 if self._last_batch() == batch else 1
                 if error.ours or failures >= FAILURES_IN_A_ROW:
                     raise
+                log("record", "warning", "session %s: its query is started again: %s", self.session, error)
             time.sleep(POLL_S)
 
     def _attempt(self, show: Show | None, begun: Callable[[], None]) -> None:

@@ -16,6 +16,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from slipring._bus.bus import Bus
+from slipring._bus.logs import log
 from slipring._bus.settings import choice, timeout_s
 
 from . import replay_order as order
@@ -94,8 +95,10 @@ def replay_rows(
             outcome.notes.append("there is no message between start and end of the chosen topics")
             return outcome
         targets.open({topic: names[topic] for topic in extent.topics}, extent.largest)
+        log("replay", "info", "%d messages of %d topics go to %r", extent.messages, len(extent.topics), bus)
         run = Run(extent, Pace(factor), stamped, wait_s, targets, options.get("progress"), outcome)
         run.publish(stack.enter_context(Feed(order.packed(order.ordered(cut, extent)))))
+        log("replay", "info", "%d messages are replayed", outcome.messages)
     return outcome
 
 

@@ -25,6 +25,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from pyspark.sql.types import StructType
 
 from slipring._bus import directory, life, outbox_leftovers
+from slipring._bus.logs import log
 from slipring._bus.outbox import BRIEF, Batch, Outbox, Part
 from slipring.errors import BadArgument
 
@@ -107,6 +108,7 @@ def _publish(options: SinkOptions, bus_directory: BusDirectory, number: int, mes
     with options.open() as bus:
         outbox = Outbox(bus.path, staged[0].job)
         outbox.publish(Batch(number, parts, topics), Publishing(bus, outbox, options.timeout).send)
+    log("spark", "debug", "batch %d is published on %s", number, ", ".join(topics))
 
 
 def _drop(options: SinkOptions, messages: Messages) -> None:
@@ -121,6 +123,13 @@ def _drop(options: SinkOptions, messages: Messages) -> None:
                 begun = outbox.begun()
                 # defect sink_abort_drops_begun_rows: if True:
                 if begun is None or one.part not in begun.parts:
+                    log(
+                        "spark",
+                        "info",
+                        "job %s: %d staged rows of a failed batch are dropped",
+                        one.job,
+                        one.part.rows,
+                    )
                     outbox.drop(one.part.file)
 
 

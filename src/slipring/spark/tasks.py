@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import InputPartition
 
 import slipring
+from slipring._bus.logs import log
 from slipring._bus.ranges import Ranges
 from slipring.errors import TopicGone, TopicNotFound
 
@@ -147,6 +148,10 @@ def _check_loss(options: SourceOptions, task: Task, lost: int) -> None:
 
 def _tell(task: Task, lost: int) -> None:
     piece = task.piece
+    log(
+        "spark", "warning", "%d messages of [%d, %d) of topic '%s' are lost: skipped",
+        lost, piece.start, piece.end, piece.topic,
+    )  # fmt: skip
     if not (task.tally and tally.add(task.tally, piece, lost)):
         what = f"{lost} messages of [{piece.start}, {piece.end}) of topic {piece.topic!r} are lost"
         print(f"slipring: {what}: skipped, as option failOnDataLoss=false says", file=sys.stderr, flush=True)

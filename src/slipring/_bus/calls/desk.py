@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Closed, SlipringError
 
-from ..logs import logger
+from ..logs import log
 from . import decoding, encoding
 from .callers import MAX_STREAMS, Caller
 from .clients import Clients
@@ -79,7 +79,7 @@ class Desk:
     def _open_anew(self, error: SlipringError) -> None:
         """The topic was removed or damaged under us; if the seat was, too, nobody can find us any more."""
         self.counters["failures"] += 1
-        logger("calls").warning("the request topic failed and is opened again: %s", error)
+        log("calls", "warning", "the request topic failed and is opened again: %s", error)
         if not self._has_seat():
             return
         self._ground.clock.sleep(_PAUSE_S)

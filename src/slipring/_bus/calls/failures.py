@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..logs import logger
+from ..logs import log
 from .messages import Error, Reason
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ class Failures:
     def report(self, job: Job, error: BaseException) -> Error:
         """Log it, and return what is sent."""
         trace = _of_the_method(error.__traceback__)
-        logger("calls").error(
+        log(
+            "calls", "error",
             "method '%s' of service '%s' raised %s, called by client %s",
             job.method, self._service, type(error).__name__, job.client,
             exc_info=(type(error), error, trace),

@@ -13,7 +13,7 @@ from slipring.errors import BadArgument, Closed, ForkedHandle, SlipringError, To
 
 from .. import settings
 from ..closing import Closing
-from ..logs import logger
+from ..logs import log
 from . import codecs, leftovers, names
 from .clients import Clients
 from .decoding import LONGEST_METHOD
@@ -173,7 +173,7 @@ class Server(Closing):
     def _fail(self, error: SlipringError) -> None:
         """In a thread of the crew, which cannot wait for itself."""
         self._error = error
-        logger("calls").error("server of service '%s' ends: %s", self.service, error)
+        log("calls", "error", "server of service '%s' ends: %s", self.service, error)
         self._work.crew.closing = True
         self._ground.start(self.close, f"slipring-{self.service}-end", daemon=False)
 

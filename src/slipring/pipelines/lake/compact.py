@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from slipring._bus.logs import log
+
 from . import delta, held, parquet, places
 from .errors import DamagedLake, fault
 from .facts import checksum
@@ -68,6 +70,11 @@ def compact(
                 done.into += 1
         delta.mirror(lake)
         done.cleared = clear(lake, keep_s)
+    if done.merged or done.cleared:
+        log(
+            "lake", "info", "%s: %d files merged into %d, %d replaced files deleted",
+            lake.path, done.merged, done.into, done.cleared,
+        )  # fmt: skip
     return done
 
 
