@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import slipring
+from slipring.cli import known_names
+from slipring.pipelines.lake import Lake
+from slipring.pipelines.lake.mark import MARK
 from support.waiting import WATCHDOG_S
 
 TOOLS = Path(sys.executable).parent
@@ -172,6 +175,62 @@ def offered(cli, bus, robot, bus_root, tmp_path):
 )
 def test_tab_completes_verbs_buses_topics_and_cursors(offered, words, expected):
     assert offered(*words) == expected
+
+
+def test_tab_completes_the_topics_of_the_bus_that_a_mirror_copies_from(offered):
+    mirror = ("--bus", "test", "bridge", "mirror")
+    assert offered(*mirror, "") == ["cam.front", "imu"]
+    assert offered(*mirror, "--from", "robot", "") == ["wheel"]
+    assert offered(*mirror, "--from", "rob") == ["robot"]
+    assert offered(*mirror, "imu:") == []
+
+
+def test_tab_completes_the_topics_of_a_remote_bus(offered, robot):
+    from slipring.bridge import Server
+
+    with Server(robot, "tcp://127.0.0.1:0") as server:
+        server.start()
+        pieces = server.address.replace(":", "\n:\n").split("\n")  # as bash takes it
+        assert offered("bridge", "mirror", "--from", *pieces, "w") == ["wheel"]
+        assert offered("--bus", *pieces, "sub", "") == ["wheel"]
+        assert offered("--bus", "=", *pieces, "sub", "") == ["wheel"]
+    assert offered("bridge", "mirror", "--from", *pieces, "") == []  # nobody is there
+
+
+@pytest.fixture
+def recordings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for lake in ("drives/monday", "drives/tuesday", "zoo"):
+        Lake.create(lake)
+    for other in ("drives/made", "zebra", "with space", ".hidden"):
+        (tmp_path / other).mkdir()
+    (tmp_path / "zip.parquet").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("record", "imu", "--to"),
+        ("replay",),
+        ("report",),
+        ("lake", "ls"),
+        ("lake", "verify"),
+        ("lake", "compact"),
+    ],
+)
+def test_tab_completes_lakes_before_other_directories(offered, recordings, verb):
+    assert offered(*verb, "") == ["zoo", "drives/", "zebra/"]
+
+
+def test_tab_completes_lakes_at_any_place(offered, recordings):
+    assert offered("report", "drives/m") == ["drives/monday", "drives/made/"]
+    assert offered("report", f"{recordings}/drives/t") == [f"{recordings}/drives/tuesday"]
+    assert offered("report", "~/z") == ["~/zoo", "~/zebra/"]
+
+
+def test_the_mark_by_which_lakes_are_completed_is_that_of_lakes():
+    assert known_names.LAKE_MARK == MARK
 
 
 @pytest.mark.parametrize(

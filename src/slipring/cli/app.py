@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,10 @@ def app(ctx: click.Context, name: str, root: str | None) -> None:
 
 def run() -> int:
     """Run ``sys.argv`` and return the exit code; 1 for an error, 2 for wrong usage."""
+    if "_SLIPRING_COMPLETE" in os.environ:
+        from slipring.cli import completion
+
+        completion.prepare()
     try:
         code = app.main(prog_name="slipring", standalone_mode=False)
     except click.Abort:

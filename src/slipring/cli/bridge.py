@@ -14,7 +14,15 @@ import click
 import slipring
 from slipring.cli import tables
 from slipring.cli.endings import complain
-from slipring.cli.options import Target, format_option, period, seconds, start
+from slipring.cli.options import (
+    Target,
+    complete_buses,
+    complete_sources,
+    format_option,
+    period,
+    seconds,
+    start,
+)
 from slipring.cli.tables import Column
 from slipring.cli.units import number
 
@@ -92,9 +100,15 @@ def serve(target: Target, /, config: str | None, **options: Any) -> None:
 
 
 @command.command(short_help="Copy topics from one bus to another.")
-@click.argument("topics", nargs=-1, metavar="TOPIC[:NEWNAME]...")
-@click.option("--from", "source", metavar="BUS", help="Name or address.  [default: --bus]")
-@click.option("--to", "target_bus", metavar="BUS", help="Name or address.")
+@click.argument("topics", nargs=-1, metavar="TOPIC[:NEWNAME]...", shell_complete=complete_sources)
+@click.option(
+    "--from",
+    "source",
+    metavar="BUS",
+    shell_complete=complete_buses,
+    help="Name or address.  [default: --bus]",
+)
+@click.option("--to", "target_bus", metavar="BUS", shell_complete=complete_buses, help="Name or address.")
 @click.option("--name", help="Of this mirror: restarted with the same one, it goes on.  [default: mirror]")
 @click.option(
     "--start", type=start, metavar="new|last|oldest|SEQ", help="Where a first run begins.  [default: oldest]"

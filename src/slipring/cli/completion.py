@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring completion``: verbs, options, buses, topics and cursors at the press of Tab."""
+"""``slipring completion``: verbs, options, buses, topics, cursors and lakes at the press of Tab."""
 
 from __future__ import annotations
 
@@ -7,11 +7,39 @@ import os
 from pathlib import Path
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, add_completion_class, get_completion_class, split_arg_string
 
 from slipring.cli import endings, tables
 
 SHELLS = ("bash", "zsh", "fish")
+
+
+class Bash(BashComplete):
+    """Bash takes ':' and '=' for words: an address comes in pieces."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        number = int(os.environ["COMP_CWORD"])
+        typed = split_arg_string(os.environ["COMP_WORDS"])[: number + 1]
+        typed += [""] * (number + 1 - len(typed))
+        *args, incomplete = _whole(typed)
+        return args[1:], incomplete
+
+
+def _whole(pieces: list[str]) -> list[str]:
+    words, is_open = [""], True
+    for piece in pieces:
+        is_break = bool(piece) and not piece.strip(":=")
+        if is_open or is_break:
+            words[-1] += piece
+        else:
+            words.append(piece)
+        is_open = is_break
+    return words
+
+
+def prepare() -> None:
+    """Before a shell is answered."""
+    add_completion_class(Bash)
 
 
 @click.command()

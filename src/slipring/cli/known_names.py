@@ -13,7 +13,10 @@ from slipring._bus import directory, settings
 
 # Longer or stranger names are not offered to a shell: a cursor's name is whatever its file says.
 _PLAIN = re.compile(r"[\w.-]{1,100}", re.ASCII)
+_FILE = re.compile(r"[\w.,+@%-]+")  # not to be quoted in a shell
 _CALLS = ".calls"
+_PATIENCE_S = 1
+LAKE_MARK = "_slipring.json"  # pipelines.lake.mark, which takes too long to import between two keys
 _PATTERN = re.compile(r"[\w.*?\[\]!-]+", re.ASCII)
 
 
@@ -34,12 +37,43 @@ def _is_bus(root: str, name: str) -> bool:
 
 
 def topics(name: str, root: str | None) -> list[str]:
-    """Return the topics of a bus; none if it cannot be read."""
+    """Return the topics of a bus; none if it cannot be read, or is on another host that does not answer at once."""
     try:
-        with slipring.Bus(name, root=root) as bus:
+        with slipring.Bus(_quick(name), root=None if root is None else _quick(root)) as bus:
             return bus.topics()
-    except slipring.SlipringError:
+    except (slipring.SlipringError, ImportError):
         return []
+
+
+def _quick(address: str) -> str:
+    """The address with little patience; a name as it is."""
+    if "://" not in address:
+        return address
+    return f"{address}{'&' if '?' in address else '?'}connect_timeout={_PATIENCE_S}"
+
+
+def lakes(typed: str) -> tuple[list[str], list[str]]:
+    """Return the lakes and the other directories whose paths begin with what was typed; a lake has none inside."""
+    shown, _, name = typed.rpartition("/")
+    shown += "/" * ("/" in typed)
+    place = os.path.expanduser(shown) or "."
+    if _is_lake(place):
+        return [], []
+    found: tuple[list[str], list[str]] = [], []
+    try:
+        entries = directory.listed(place)
+    except slipring.SlipringError:
+        return found
+    for entry in entries:
+        path = os.path.join(place, entry)
+        is_wanted = entry.startswith(name) and (name or not entry.startswith(".")) and _FILE.fullmatch(entry)
+        if is_wanted and os.path.isdir(path):
+            found[not _is_lake(path)].append(shown + entry)
+    return found
+
+
+def _is_lake(path: str) -> bool:
+    return os.path.exists(os.path.join(path, LAKE_MARK))
 
 
 def contents(name: str, root: str | None) -> list[str]:

@@ -10,7 +10,7 @@ import click
 
 from slipring.cli import tables
 from slipring.cli.endings import complain
-from slipring.cli.options import format_option, seconds
+from slipring.cli.options import complete_lakes, format_option, seconds
 from slipring.cli.progress import Line
 from slipring.cli.tables import Column
 from slipring.cli.units import counted, moment, number, size
@@ -38,7 +38,7 @@ def command() -> None:
 
 
 @command.command(short_help="What is recorded.")
-@click.argument("lake")
+@click.argument("lake", shell_complete=complete_lakes)
 @format_option()
 def ls(lake: str, form: str) -> None:
     """List what is recorded in LAKE: a row for each topic and each of its lives (generations)."""
@@ -73,7 +73,7 @@ def _row(one: Generation) -> list[str]:
 
 
 @command.command(short_help="Prove that nothing is missing or damaged.")
-@click.argument("lake")
+@click.argument("lake", shell_complete=complete_lakes)
 @format_option("text")
 def verify(lake: str, form: str) -> int:
     """Look at every log entry, file and row of LAKE.
@@ -105,7 +105,7 @@ def verify(lake: str, form: str) -> int:
 
 
 @command.command(short_help="Merge small files.")
-@click.argument("lake")
+@click.argument("lake", shell_complete=complete_lakes)
 @click.option(
     "--target",
     default=128,

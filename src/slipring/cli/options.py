@@ -7,7 +7,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from slipring._bus.settings import START_WORDS
 from slipring.cli import known_names
 from slipring.cli.framing import Framing
 from slipring.cli.units import printable
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -68,6 +71,26 @@ def complete_cursors(ctx: click.Context, _param: click.Parameter, incomplete: st
     topic = ctx.params.get("topic")
     of = [topic] if topic else known_names.topics(*bus)
     return _beginning(known_names.cursors(*bus, of), incomplete)
+
+
+def complete_sources(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Topics of the bus that `--from` names, else of `--bus`."""
+    name, root = _named_bus(ctx)
+    source = ctx.params.get("source") or name
+    return _beginning(known_names.topics(source, None if "://" in source else root), incomplete)
+
+
+def complete_lakes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Lakes, then other directories. Where there is no lake, the shell completes directories by itself."""
+    from click.shell_completion import CompletionItem
+
+    lakes, others = known_names.lakes(incomplete)
+    if not lakes:
+        return [CompletionItem(incomplete, type="dir")]
+    return [
+        *(CompletionItem(path, help="lake") for path in lakes),
+        *(CompletionItem(f"{path}/", help="directory") for path in others),
+    ]
 
 
 def text(value: str) -> str:

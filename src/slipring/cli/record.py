@@ -13,7 +13,7 @@ import click
 
 from slipring.cli import tables
 from slipring.cli.endings import Stopped, complain
-from slipring.cli.options import Target, complete_topics, period, seconds
+from slipring.cli.options import Target, complete_lakes, complete_topics, period, seconds
 from slipring.cli.progress import Line
 from slipring.cli.units import counted, duration, number
 
@@ -30,7 +30,14 @@ def _pre_buffer(value: str) -> float | bool:
 
 @click.command(short_help="Record topics into a lake.")
 @click.argument("topics", nargs=-1, shell_complete=complete_topics)
-@click.option("--to", "lake", required=True, metavar="DIR", help="The lake; made when it is not there.")
+@click.option(
+    "--to",
+    "lake",
+    required=True,
+    metavar="DIR",
+    shell_complete=complete_lakes,
+    help="The lake; made when it is not there.",
+)
 @click.option("--for", "for_s", type=period, metavar="SECONDS", help="Record so many seconds, from now on.")
 @click.option(
     "--until-idle", "until_idle_s", type=period, metavar="SECONDS", help="End when nothing came for so long."

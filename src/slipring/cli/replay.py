@@ -12,7 +12,7 @@ import click
 import slipring
 from slipring.cli import tables
 from slipring.cli.endings import Stopped, complain
-from slipring.cli.options import Target, format_option, master_option, seconds, words
+from slipring.cli.options import Target, complete_lakes, format_option, master_option, seconds, words
 from slipring.cli.progress import Line
 from slipring.cli.units import counted, duration, frequency, number, size
 
@@ -24,7 +24,7 @@ _PLACE = "TIME|+LENGTH|TOPIC@SEQ"
 
 
 @click.command(short_help="Publish a recording again.")
-@click.argument("lake")
+@click.argument("lake", shell_complete=complete_lakes)
 @click.option("--speed", default="1", show_default=True, metavar="FACTOR|max", help="Pace: 1 is as recorded.")
 @click.option("--topics", multiple=True, metavar="NAME,…", help="Names or globs.  [default: all]")
 @click.option("--exclude", multiple=True, metavar="NAME,…", help="Names or globs to leave out.")

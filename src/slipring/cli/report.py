@@ -10,7 +10,7 @@ import click
 
 from slipring.cli import tables
 from slipring.cli.endings import complain
-from slipring.cli.options import format_option, master_option
+from slipring.cli.options import complete_lakes, format_option, master_option
 from slipring.cli.progress import Line
 from slipring.cli.tables import Column
 from slipring.cli.units import counted, duration, frequency, moment, number, size, speed
@@ -25,7 +25,7 @@ _P = ("p50", "p90", "p99", "p99_9", "max")
 
 
 @click.command(short_help="Rates, sizes, delays, losses and calls of a recording.")
-@click.argument("lake")
+@click.argument("lake", shell_complete=complete_lakes)
 @click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page to look at.")
 @master_option
 @format_option()
