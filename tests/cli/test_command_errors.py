@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An error is one line that names the fix: exit code 1, or 2 for wrong usage."""
 
+import os
+import socket
 import subprocess
 import sys
 
@@ -43,6 +45,33 @@ def test_a_bad_name_is_refused_by_every_verb_and_never_reaches_the_terminal_raw(
     )
     line = complaint(cli, verb, *arguments, code=1)
     assert line.isprintable()
+
+
+def test_a_bridge_that_does_not_answer_is_waited_for_by_the_address_and_not_by_an_option(cli):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"zmq+tcp://127.0.0.1:{nobody.getsockname()[1]}/test?connect_timeout=0.1"
+        line = complaint(cli, "--bus", address, "--root", "/dev/shm", "ls", code=1)
+    assert "nobody answers" in line and "connect_timeout=" in line and "slipring bridge serve" in line
+    assert "--timeout" not in line
+
+
+def test_the_address_of_a_server_is_explained_by_one_of_a_server(cli):
+    line = complaint(cli, "bridge", "serve", "--address", "tcp://127.0.0.1", code=1)
+    assert "the port is missing" in line and "write tcp://HOST:5555" in line and "zmq+tcp" not in line
+
+
+def test_a_topic_that_may_be_in_use_is_not_removed_by_advice(cli, bus):
+    bus.create("t", capacity=4096)
+    path = os.path.join(bus.path, "t.ring")
+    with open(path, "r+b") as ring:
+        ring.seek(8)
+        ring.write(b"\xff\xff")  # the layout's version
+    line = complaint(cli, "info", "t", code=1)
+    assert "no process uses it" in line
+    (found,) = bus.doctor()
+    assert "no process uses it" in found["action"]
+    bus.remove("t")
 
 
 def test_other_settings_than_the_topic_has_are_refused_naming_both(cli, bus):

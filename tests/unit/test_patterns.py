@@ -112,3 +112,15 @@ def test_many_topics_are_waited_for_at_once(bus, background):
         waiting.wait_until_asleep()
         pub.send(b"x")
         assert waiting.result().topic == pub.topic
+
+
+@pytest.mark.parametrize("pattern", ["a b*", "cam/*", "cam.[x", "ü*", "-*", ".cam*", "*\n", "[!"])
+def test_a_pattern_that_no_name_can_match_is_refused(bus, pattern):
+    with pytest.raises(slipring.BadArgument, match="can match no topic") as refused:
+        bus.subscriber(pattern)
+    assert refused.value.argument == "topic"
+
+
+@pytest.mark.parametrize("pattern", ["*", "cam.?", "[abc]*", "cam.[!x]", "cam.[]x]", "a[-z]", "[!-]a"])
+def test_other_patterns_are_not(bus, pattern):
+    bus.subscriber(pattern).close()

@@ -122,6 +122,7 @@ class Bus(Patterns):
     ) -> Subscriber:
         if self._closed:
             raise Closed("this bus is closed")
+        settings.check_pattern(pattern)
         self._check_cursor(cursor, expires)
         settings.expiry_ns(expires)
         only = None if types is None else settings.texts("types", types)

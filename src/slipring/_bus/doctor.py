@@ -73,7 +73,13 @@ def _examine(path: str, kind: Kind, name: str, repair: bool) -> list[Finding]:
     except Denied as error:
         return [_finding(name, f"Denied: {error}", "not checked: ask its owner")]
     except (Corrupt, WrongLayout) as error:
-        return [_finding(name, f"{type(error).__name__}: {error}", f"remove it: slipring rm {name}")]
+        return [
+            _finding(
+                name,
+                f"{type(error).__name__}: {error}",
+                f"remove it when no process uses it: slipring rm {name}",
+            )
+        ]
     except SlipringError as error:  # of this process or machine: the topic may be sound, and in use
         return [_finding(name, f"{type(error).__name__}: {error}", "not checked")]
 

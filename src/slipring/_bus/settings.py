@@ -216,6 +216,17 @@ def is_pattern(topic: object) -> bool:
     return isinstance(topic, str) and any(character in topic for character in "*?[")
 
 
+# A bracket may hold anything; a name neither begins with '.' or '-', nor has a '[' of its own.
+_MATCHING = re.compile(r"(?![.-])(?:[\w.*?-]|\[!?\]?[^\]]*\])+", re.ASCII)
+
+
+def check_pattern(topic: str) -> None:
+    """Refuse a pattern that no topic's name can match."""
+    if not _MATCHING.fullmatch(topic):
+        names = "names have letters, digits, '_', '-' and '.', and start with neither '-' nor '.'"
+        raise BadArgument(f"topic={topic!r} can match no topic: {names}", argument="topic")
+
+
 def texts(argument: str, values: Iterable[str]) -> tuple[str, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{argument} must be a collection of str, not {type(values).__name__}")

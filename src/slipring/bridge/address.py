@@ -53,8 +53,10 @@ def _absolute(path: str) -> str:
 
 
 def _bad(text: str, why: str) -> BadArgument:
-    example = f"{SCHEME}://host:5555/robot"
-    return BadArgument(f"{text!r} is no address of a bridge: {why}; write {example}", argument="name")
+    of_server = text.startswith("tcp:")
+    whose, example = ("server", "tcp://HOST:5555") if of_server else ("bridge", f"{SCHEME}://HOST:5555/BUS")
+    message = f"{text!r} is not a valid address of a {whose}: {why}; write {example}"
+    return BadArgument(message, argument="address" if of_server else "name")
 
 
 def split_endpoint(text: str) -> tuple[str, int, str, str]:

@@ -66,7 +66,11 @@ class Link:
                 raise self._fatal
             if not settled:
                 seconds = self.address.connect_timeout_s
-                raise Timeout(f"nobody answers at {self.address} within {seconds:g} s", argument="name")
+                raise Timeout(
+                    f"nobody answers at {self.address} within {seconds:g} s: start `slipring bridge serve` there, or "
+                    "wait longer with connect_timeout= in the address",
+                    argument="name",
+                )
         except BaseException:
             self.close()
             raise
@@ -125,7 +129,9 @@ class Link:
         if not answered:
             if not self.connected:
                 raise gone(self.address, f"no connection for {patience_s:g} s")
-            raise Timeout(f"the bridge at {self.address} did not answer within {patience_s:g} s")
+            raise Timeout(
+                f"the bridge at {self.address} did not answer within {patience_s:g} s", argument="name"
+            )
         if call.error is not None:
             raise call.error
         return call

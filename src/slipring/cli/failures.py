@@ -12,7 +12,8 @@ _FIXES: dict[type[slipring.SlipringError], str] = {
     slipring.TopicNotFound: "`slipring ls` lists the topics of this bus; --bus and --root choose another",
     slipring.TopicExists: "leave the options out to take the topic as it is, or `slipring rm` it first",
     slipring.TopicGone: "it was removed while in use; run the command again to follow the new one",
-    slipring.WrongLayout: "it is damaged, or made by another version of slipring; `slipring rm` removes it",
+    slipring.WrongLayout: "it is damaged, or of another version of slipring; "
+    "`slipring rm` removes it when no process uses it",
     slipring.Corrupt: "`slipring doctor` shows what is wrong with it",
     slipring.Denied: "ask the owner of the topic for a `mode` that lets you in, or choose another --root",
     slipring.Busy: "somebody else has it; `slipring info TOPIC` shows who",
@@ -26,11 +27,15 @@ _FIXES: dict[type[slipring.SlipringError], str] = {
     slipring.NoSpace: "free some with `slipring rm`, or choose another --root; `df -h` shows what is left",
 }
 
+_OF_THE_BUS = ("name", "key")  # an error about the address of a bus, not a topic, says what to do
+
 
 def describe(error: BaseException) -> str:
     """The error in one printable line, with its fix."""
     if isinstance(error, slipring.SlipringError):
         fix = next((_FIXES[kind] for kind in type(error).__mro__ if kind in _FIXES), "")
+        if error.argument in _OF_THE_BUS:
+            fix = ""
         notes = getattr(error, "__notes__", ())  # what the command line may have meant
         fix = "; ".join(filter(None, (*notes, fix)))
         text = str(error) or type(error).__name__

@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 import slipring
+from slipring._bus.settings import check_pattern, is_pattern
 from slipring.cli import tables
 from slipring.cli.arrivals import Arrivals, Stamped
 from slipring.cli.endings import Stopped, complain
-from slipring.cli.known_names import awaited, is_pattern
+from slipring.cli.known_names import awaited
 from slipring.cli.options import TIMES, Target, complete_topics, format_option, period
 from slipring.cli.survey import living
 from slipring.cli.units import counted, duration, frequency, number, speed
@@ -47,6 +48,7 @@ def command(
     second assume they were like the others. The total comes last, also after Ctrl-C. The topic need not exist yet.
     """
     if is_pattern(topic):
+        check_pattern(topic)
         raise click.UsageError(
             f"hz measures one topic, and {topic!r} is a pattern: `slipring top --filter` has several"
         )

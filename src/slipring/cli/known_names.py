@@ -17,7 +17,6 @@ _FILE = re.compile(r"[\w.,+@%-]+")  # not to be quoted in a shell
 _CALLS = ".calls"
 _PATIENCE_S = 1
 LAKE_MARK = "_slipring.json"  # pipelines.lake.mark, which takes too long to import between two keys
-_PATTERN = re.compile(r"[\w.*?\[\]!-]+", re.ASCII)
 
 
 def buses(root: str | None) -> list[str]:
@@ -102,16 +101,6 @@ def cursors(name: str, root: str | None, of: Iterable[str]) -> list[str]:
     return sorted(cursor for cursor in found if _PLAIN.fullmatch(cursor))
 
 
-def is_pattern(topic: str) -> bool:
-    """Whether ``topic`` stands for several; a pattern that no topic's name can match is refused."""
-    if not settings.is_pattern(topic):
-        return False
-    if not _PATTERN.fullmatch(topic):
-        text = f"topic {topic!r} can match no topic: names consist of letters, digits, '_', '.' and '-'"
-        raise slipring.BadArgument(text, argument="topic")
-    return True
-
-
 def close(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like ``name``, whatever its case; None if none is like it."""
     from difflib import get_close_matches
@@ -141,7 +130,7 @@ def _suggestion(bus: slipring.Bus, topic: str) -> str:
 
 def awaited(bus: slipring.Bus, topic: str) -> str:
     """Return the line for a reader whose topic is not there yet."""
-    if is_pattern(topic):
+    if settings.is_pattern(topic):
         return f"waiting for a topic that matches {topic!r} to appear"
     hint = suggestion(bus, topic)
     return f"waiting for topic {topic!r} to appear" + (f"; {hint}" if hint else "")

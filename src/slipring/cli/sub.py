@@ -12,12 +12,13 @@ from typing import Any
 import click
 
 import slipring
+from slipring._bus.settings import is_pattern
 from slipring.cli import framing as frames
 from slipring.cli import tables
 from slipring.cli.endings import complain
 from slipring.cli.failures import describe
 from slipring.cli.framing import Framing
-from slipring.cli.known_names import awaited, is_pattern
+from slipring.cli.known_names import awaited
 from slipring.cli.options import (
     TIMES,
     Target,
