@@ -5,6 +5,7 @@ import asyncio
 import os
 import pickle
 import re
+import signal
 
 import pytest
 
@@ -403,3 +404,11 @@ def test_what_is_of_one_host_is_refused_by_name_and_makes_nothing(remote, bus, t
             ask("x")
         assert refused.value.argument == "bus"
     assert list(tmp_path.iterdir()) == [] and bus.contents() == {}
+
+
+def test_a_server_that_runs_returns_on_ctrl_c(serve, connect):
+    served = serve()
+    connect(served.address)  # it has been answered, so it runs
+    served.process.signal(signal.SIGINT)
+    served.process.join(0)
+    assert "Traceback" not in served.process.stderr

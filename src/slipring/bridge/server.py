@@ -129,10 +129,13 @@ class Server(Closing):
         return self
 
     def run(self) -> None:
-        """Serve until closed. What ends it otherwise is raised, logged, and kept in `error`."""
+        """Serve until closed, or until Ctrl-C, which closes it. What ends it otherwise is raised, logged, and kept in
+        `error`."""
         try:
             while not self._stopping:
                 self._turn()
+        except KeyboardInterrupt:
+            self.close()  # as promised; a program that needs to know uses start()
         except Exception as error:
             self.error = error
             log.exception("the server of bus %r has ended", self.bus.name)
