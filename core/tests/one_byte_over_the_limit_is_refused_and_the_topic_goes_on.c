@@ -29,9 +29,9 @@ static void limits_of(size_t capacity, int writers) {
     for (int i = 0; i < 3; i++) {
         refused(pub, largest + 1, 255, SLIPRING_TOO_LARGE, "capacity");
         refused(pub, capacity + 1, 0, SLIPRING_TOO_LARGE, "capacity");
-        refused(pub, (size_t)UINT32_MAX + 1, 0, SLIPRING_TOO_LARGE, "capacity");
-        refused(pub, SIZE_MAX, 0, SLIPRING_TOO_LARGE, "capacity");
-        refused(pub, SIZE_MAX - 15, 255, SLIPRING_TOO_LARGE, "capacity");
+        refused(pub, (size_t)UINT32_MAX + 1, 0, SLIPRING_TOO_LARGE, "body");
+        refused(pub, SIZE_MAX, 0, SLIPRING_TOO_LARGE, "body");
+        refused(pub, SIZE_MAX - 15, 255, SLIPRING_TOO_LARGE, "body");
         refused(pub, 1, 256, SLIPRING_BAD_ARGUMENT, "type");
         CHECK_OK(slipring_publisher_check(pub, largest, type, 255));
         CHECK_OK(slipring_publisher_send(pub, body, largest, type, 255, SLIPRING_NOW, NULL));
