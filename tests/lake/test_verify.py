@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """verify says "complete" of what is, and names what is not."""
 
+import dataclasses
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lake import filling
 from slipring.pipelines.lake import Lake
-from slipring.pipelines.lake.verify import verify
+from slipring.pipelines.lake.facts import checksum
+from slipring.pipelines.lake.verify import Problem, _problems_now, verify
 
 
 @pytest.fixture
@@ -87,8 +91,22 @@ def test_offsets_that_are_there_twice_are_named(lake, session):
 def test_rows_that_are_there_twice_in_one_file_are_named(lake, session):
     rows = filling.messages("a", 0, 5)
     filling.record(lake, session, 0, ("a", rows[:3] + rows[2:3] + rows[4:]))  # 2 twice, 3 not at all
-    (file,) = lake.state.files
-    assert problems(lake) == [(file, "does not hold the offsets that the log says")]
+    missing, twice = problems(lake)
+    assert missing[0] == "a" and missing[1].startswith("offsets 3 to 3 are missing from the recording ")
+    assert twice == ("a", "offsets 2 to 2 are there twice")
+
+
+def test_rows_that_differ_from_what_the_log_says_are_named(lake, session):
+    filling.record(lake, session, 0, ("a", filling.messages("a", 0, 5)))
+    file = a_file(lake)
+    path = lake.path / file.path
+    table = pq.ParquetFile(path).read()
+    order = table.schema.get_field_index("offset")
+    pq.write_table(table.set_column(order, "offset", pa.array([0, 1, 2, 2, 4])), path)
+    facts = {"bytes": path.stat().st_size, "crc32": checksum(path)}
+    assert list(_problems_now(lake, dataclasses.replace(file, **facts))) == [
+        Problem(file.path, "does not hold the offsets that the log says")
+    ]
 
 
 def test_between_two_recordings_offsets_may_be_missing(lake):

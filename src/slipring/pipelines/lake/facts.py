@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the log says about a Parquet file: rows, runs of offsets, times, types, size and check sum.
 
-Parquet's own statistics are enough where a file holds nothing but messages of one generation, one after the
-other; where there are holes, or several generations, the narrow columns are read. A hole is told from a
-message by its time, which is NULL: its span may be 1, too, and bodies are too wide to be looked at.
+They are read from the rows of the narrow columns. Parquet's statistics would be faster, but pyarrow ends the process
+(std::terminate) where the footer of a damaged file contradicts itself. A hole is told from a message by its time, which
+is NULL: its span may be 1, too, and bodies are too wide to be looked at.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from .errors import DamagedLake, MissingExtra, fault
 from .model import Run, join
@@ -81,12 +80,7 @@ class Facts:
         self._file.close()
 
     def runs(self) -> list[Run]:
-        """The runs of offsets in it."""
-        with self._readable():
-            return self._plain() or self.exact_runs()
-
-    def exact_runs(self) -> list[Run]:
-        """The same from the rows alone, for whoever does not believe statistics; doubles overlap."""
+        """The runs of offsets in it; doubles overlap."""
         with self._readable():
             return join(run for table in self._tables(NARROW) for run in runs_of(table))
 
@@ -101,51 +95,18 @@ class Facts:
             return self._types()
 
     def _times(self) -> tuple[int | None, int | None]:
-        bounds = self._bounds("timestamp_ns", nulls=True)
-        if bounds is not None:
-            return bounds
-        bounds = (None, None)
+        found = []
         for table in self._tables(("timestamp_ns",)):
             times = table["timestamp_ns"].drop_null().to_numpy()
             if len(times):
-                low, high = int(times.min()), int(times.max())
-                bounds = (low, high) if bounds[0] is None else (min(low, bounds[0]), max(high, bounds[1]))
-        return bounds
+                found += [int(times.min()), int(times.max())]
+        return (min(found), max(found)) if found else (None, None)
 
     def _types(self) -> list[str]:
-        bounds = self._bounds("type", nulls=True)
-        if bounds is not None and bounds[0] == bounds[1]:
-            return [bounds[0]]
         found: set[str] = set()
         for table in self._tables(("type",)):
             found.update(text for text in table["type"].unique().to_pylist() if text is not None)
         return sorted(found)
-
-    def _plain(self) -> list[Run]:
-        """One run, when statistics show that there is nothing else."""
-        bounds = {name: self._bounds(name) for name in NARROW}
-        if any(one is None for one in bounds.values()):
-            return []
-        generation, offset = bounds["generation"], bounds["offset"]
-        if generation is None or offset is None or generation[0] != generation[1]:
-            return []
-        if bounds["span"] != (1, 1) or bounds["lost"] != (0, 0) or offset[1] - offset[0] + 1 != self.rows:
-            return []
-        return [Run(hexed(generation[0]), offset[0], offset[1] + 1, self.rows)]
-
-    def _bounds(self, name: str, *, nulls: bool = False) -> tuple[Any, Any] | None:
-        """The lowest and highest value of a column; None: the file does not tell, or has nulls."""
-        metadata = self._file.metadata
-        column = self._file.schema_arrow.get_field_index(name)
-        found = []
-        for group in range(metadata.num_row_groups):
-            statistics = metadata.row_group(group).column(column).statistics
-            if statistics is None or not statistics.has_min_max or not statistics.has_null_count:
-                return None
-            if statistics.null_count and not nulls:
-                return None
-            found.append((statistics.min, statistics.max))
-        return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
     def _tables(self, columns: tuple[str, ...]) -> Iterator[pa.Table]:
         for group in range(self._file.num_row_groups):
@@ -158,10 +119,11 @@ def runs_of(table: pa.Table) -> list[Run]:
         return []
     hole = table["timestamp_ns"].is_null().to_numpy()
     generation, offset, span, lost = (table[name].to_numpy() for name in NARROW[:4])
-    order = np.lexsort((offset, generation))
-    generation, offset, span, lost, hole = (
-        column[order] for column in (generation, offset, span, lost, hole)
-    )
+    if (generation[1:] != generation[:-1]).any() or (offset[1:] < offset[:-1]).any():
+        order = np.lexsort((offset, generation))
+        generation, offset, span, lost, hole = (
+            column[order] for column in (generation, offset, span, lost, hole)
+        )
     ends = offset + span
     breaks = (generation[1:] != generation[:-1]) | (offset[1:] != ends[:-1])
     starts = np.concatenate(([0], np.flatnonzero(breaks) + 1))

@@ -137,8 +137,8 @@ def _problems_now(lake: Lake, file: File) -> Iterator[Problem]:
         with Facts(path) as facts:
             if facts.rows != file.rows:
                 yield Problem(file.path, f"has {facts.rows} rows instead of {file.rows}: {fix}")
-            # defect lake_verify_trusts_statistics: elif facts.runs() != list(file.runs):
-            elif facts.exact_runs() != list(file.runs):
+            # defect lake_verify_reads_no_rows: elif False:
+            elif facts.runs() != list(file.runs):
                 yield Problem(file.path, "does not hold the offsets that the log says")
     except FileNotFoundError:
         yield Problem(file.path, f"is missing: {fix}")
