@@ -22,12 +22,21 @@ Losses = tuple[list[float], list[int], list[int]]  # seconds, counted, audited
 
 def plot(samples: Samples, gaps: figures.Gaps, losses: Losses) -> bytes:
     """Gap, loss, memory, descriptors over time, as PNG."""
+    from matplotlib import pyplot
+
+    drawing, picture = draw(samples, gaps, losses), io.BytesIO()
+    drawing.savefig(picture, format="png")
+    pyplot.close(drawing)
+    return picture.getvalue()
+
+
+def draw(samples: Samples, gaps: figures.Gaps, losses: Losses) -> Any:
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    drawing, axes = pyplot.subplots(3, 2, figsize=(13, 11), constrained_layout=True)
+    drawing, axes = pyplot.subplots(3, 2, figsize=(13, 11), dpi=90, constrained_layout=True)
     minutes = [sample["s"] / _MINUTE for sample in samples]
     _draw_gaps(axes[0][0], gaps)
     _draw_losses(axes[0][1], losses)
@@ -50,10 +59,7 @@ def plot(samples: Samples, gaps: figures.Gaps, losses: Losses) -> bytes:
         if axis.get_legend_handles_labels()[0]:
             axis.legend(fontsize=7)
         axis.set_ylim(bottom=0 if axis is not axes[0][0] else None)
-    picture = io.BytesIO()
-    drawing.savefig(picture, format="png", dpi=90)
-    pyplot.close(drawing)
-    return picture.getvalue()
+    return drawing
 
 
 def _draw_gaps(axis: Any, gaps: figures.Gaps) -> None:
@@ -78,7 +84,7 @@ def _draw_recording(axis: Any, minutes: list[float], samples: Samples) -> None:
         return
     axis.plot(minutes, [s["recording"]["rss_kib"] / 1024 for s in samples], lw=1, label="resident MiB")
     axis.plot(minutes, [s["recording"]["descriptors"] for s in samples], lw=1, label="descriptors")
-    axis.set(title="Spark's recording: driver, JVM and workers together (memory shown, not judged)")
+    axis.set(title="Spark's recording: driver, JVM and workers together")
 
 
 def _facts(told: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@
 import numpy
 import pytest
 
-from soak import audit, figures, flatness, plan
+from soak import audit, figures, flatness, page, plan
 from storm import bodies
 from storm.audit import Life, Topic
 from storm.journal import RECORD, TORN, Kind
@@ -253,3 +253,20 @@ def test_a_survivor_that_stands_still_is_seen():
     lines = [{"s": 2.0 * n, "gaps_ms": {"one": 30.0, "two": 11_000.0 if n == 7 else 20.0}} for n in range(20)]
     assert not figures.survivors_went_on(lines).passed
     assert figures.survivors_went_on(lines[:7]).passed
+
+
+@pytest.mark.leaks_allowed("matplotlib keeps its fonts open")
+def test_no_title_of_the_plots_is_cut():
+    from matplotlib import pyplot
+
+    samples = [sample(float(s)) for s in range(120)]
+    samples = [{**one, "recording": one["supervisor"]} for one in samples]
+    drawing = page.draw(samples, [], ([0.0], [0], [0]))
+    drawing.canvas.draw()
+    width = drawing.bbox.width / 2
+    titles = {axis.get_title(): axis.title.get_window_extent() for axis in drawing.axes}
+    pyplot.close(drawing)
+    assert len(titles) == 6
+    assert {
+        title for title, box in titles.items() if box.width > width or box.x1 > drawing.bbox.width
+    } == set()
