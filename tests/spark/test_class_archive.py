@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive of Spark's classes: made once, whole, by one process at a time, and the user's own."""
+"""The archive of Spark's classes: made once, whole, by one process at a time, for all commands, and the user's own."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture
 def archive(cache):
     def make():
-        found = class_archive.Archive("report")
+        found = class_archive.Archive()
         found.command(jvm._home())
         return found
 
@@ -48,7 +48,7 @@ def test_one_process_at_a_time_makes_it_and_the_next_use_it(archive):
     path.write_bytes(b"whole")
     first.finish(True)
     used = archive().options(make=True)
-    assert f"-XX:SharedArchiveFile={path.with_name('report.jsa')}" in used
+    assert f"-XX:SharedArchiveFile={path.with_name('classes.jsa')}" in used
     assert not path.exists() and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
@@ -65,22 +65,39 @@ def test_one_whose_jvm_was_killed_is_no_archive_and_is_made_again(archive, writt
     again.finish(True)
 
 
-def test_a_directory_of_somebody_elses_is_not_used(archive, cache, monkeypatch):
+def test_a_directory_that_somebody_else_can_write_to_is_not_used(archive, cache, monkeypatch):
     archive()
-    (place,) = (cache / "slipring").glob("spark-classes-*")
-    place.chmod(0o777)
-    archive()
-    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    (place,) = (cache / "slipring").glob("spark-*")
+    for directory in (place, place.parent):
+        directory.chmod(0o777)
+        assert archive().options(make=True) == []
+        directory.chmod(0o700)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert archive().options(make=True) == []
 
 
+def test_the_archive_of_another_java_or_spark_is_removed(archive, cache, tmp_path, monkeypatch):
+    first = archive()
+    made(first.options(make=True)).write_bytes(b"whole")
+    first.finish(True)
+    (place,) = (cache / "slipring").glob("spark-*")
+    assert (place / "classes.jsa").exists()
+    java = tmp_path / "updated/bin/java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f'#!/bin/sh\nexec {class_archive._java()} "$@"\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
+    again = archive()
+    assert not (place / "classes.jsa").exists() and made(again.options(make=True)).parent == place
+    again.finish(False)
+
+
 def test_the_command_of_the_jvm_is_sparks_own_without_incubating_modules(archive, cache, monkeypatch):
-    first = class_archive.Archive("report").command(jvm._home())
+    first = class_archive.Archive().command(jvm._home())
     assert first[-1] == class_archive.SUBMIT and not any("incubator" in word for word in first)
     assert any(word.startswith("--add-opens=") for word in first)
     monkeypatch.setattr(class_archive, "_ask_launcher", lambda *_: pytest.fail("asked again"))
-    assert class_archive.Archive("report").command(jvm._home()) == first
+    assert class_archive.Archive().command(jvm._home()) == first
 
 
 @pytest.mark.timeout(2 * WATCHDOG_S)
@@ -90,16 +107,18 @@ def test_the_first_command_makes_it_and_the_second_says_the_same_with_it(cache, 
     command = [sys.executable, "-P", "-m", "slipring.cli", "report", str(lake.path), "--master", "local[2]"]
 
     def run():
-        done = subprocess.run(command, capture_output=True, text=True, timeout=WATCHDOG_S)
-        assert done.returncode == 0, done.stderr
-        assert all(line.startswith("slipring: ") for line in done.stderr.splitlines()), done.stderr
-        return done.stdout
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(command, **pipes, timeout=WATCHDOG_S)
+        assert done.returncode == 0, done.stdout
+        lines = done.stdout.splitlines()
+        ours = [line for line in lines if line.startswith("slipring: ")]
+        return [line for line in lines if line not in ours], lines, ours
 
-    first = run()
-    (place,) = (cache / "slipring").glob("spark-classes-*")
-    assert (place / "report.jsa").stat().st_size > 1 << 20
-    assert run() == first and sorted(one.name for one in place.iterdir()) == [
-        "command.json",
-        "report.jsa",
-        "report.lock",
-    ]
+    first, lines, ours = run()
+    assert lines[-1] == ours[-1] and "writing an archive" in ours[-1], (
+        "the report is there before the archive"
+    )
+    (place,) = (cache / "slipring").glob("spark-*")
+    assert (place / "classes.jsa").stat().st_size > 1 << 20
+    files = ["classes.jsa", "classes.lock", "command.json", "home", "installed"]
+    assert run()[0] == first and sorted(one.name for one in place.iterdir()) == files

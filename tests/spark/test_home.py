@@ -8,6 +8,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from slipring import local_spark
 from slipring.spark import home
 
 INSTALLED = Path(pyspark.__file__).parent
@@ -41,11 +42,12 @@ def test_workers_of_a_session_import_the_installed_pyspark(spark):
 
 def test_the_home_has_what_spark_needs_and_no_archive_and_is_set_only_while_java_starts(cache):
     found = spark_home()
-    assert found.parent == cache and (found / "bin/spark-submit").is_file()
+    assert found.parent.parent == cache and (found / "bin/spark-submit").is_file()
     assert list((found / "jars").glob("spark-core*.jar")) and not (found / "python").exists()
     assert "SPARK_HOME" not in os.environ
     assert spark_home() == found
-    assert [path.name for path in cache.iterdir()] == [found.name]
+    assert list(cache.iterdir()) == [found.parent]
+    assert sorted(path.name for path in found.parent.iterdir()) == ["home", "installed"]
 
 
 def test_a_spark_home_or_an_interpreter_that_the_user_chose_is_left_alone(cache, monkeypatch, tmp_path):
@@ -61,9 +63,10 @@ def test_a_spark_home_or_an_interpreter_that_the_user_chose_is_left_alone(cache,
 
 def test_a_home_that_others_could_change_or_that_leads_elsewhere_is_not_used(cache, tmp_path):
     found = spark_home()
-    found.chmod(0o777)
-    assert spark_home() is None
-    found.chmod(0o700)
+    for directory in (found, *found.parents[:2]):
+        directory.chmod(0o777)
+        assert spark_home() is None
+        directory.chmod(0o700)
     assert spark_home() == found
     (found / "bin").unlink()
     (found / "bin").symlink_to(tmp_path)
@@ -78,10 +81,19 @@ def test_without_a_directory_for_caches_spark_starts_as_usual(cache):
     cache.parent.mkdir()
 
 
-def test_homes_of_removed_installations_go(cache):
+def test_what_is_kept_of_removed_installations_goes(cache):
     cache.mkdir(mode=0o700)
-    stale = cache / "spark-home-0123456789abcdef"
+    stale = cache / "spark-0123456789abcdef"
     stale.mkdir()
-    (stale / "jars").symlink_to("/nowhere/jars")
+    (stale / "installed").symlink_to("/nowhere/pyspark")
+    (stale / "classes.jsa").write_bytes(b"large")
     assert spark_home() is not None
     assert not stale.exists()
+
+
+@pytest.mark.parametrize(
+    ("master", "is_local"),
+    [("local", True), ("local[2,4]", True), ("local-cluster[2,1,1024]", False), ("spark://localhost", False)],
+)
+def test_a_master_is_local_when_all_of_spark_is_one_process(master, is_local):
+    assert local_spark.is_local(master) is is_local

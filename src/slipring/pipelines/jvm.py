@@ -28,6 +28,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from slipring import local_spark
+
 from . import class_archive
 from .failures import JobFailed, SparkGone
 from .lake import MissingExtra
@@ -112,7 +114,7 @@ class Jvm:
     def __init__(self, job: str, master: str, *, short: bool) -> None:
         needed(job)
         self._short = short
-        self._archive = class_archive.Archive(job.split()[-1])
+        self._archive = class_archive.Archive()
         self._place = tempfile.mkdtemp(prefix="slipring-spark-")
         self._info = os.path.join(self._place, "connection")
         quiet = _command is not None
@@ -121,13 +123,12 @@ class Jvm:
         # Spark's workers have to run with the Python that has slipring.
         environment.setdefault("PYSPARK_PYTHON", sys.executable)
         try:
-            self._process = subprocess.Popen(
+            self._process = local_spark.start(
                 self._arguments(master, environment, make_archive=quiet),
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if quiet else None,
                 stderr=subprocess.STDOUT if quiet else None,
-                start_new_session=True,
             )
         except BaseException:
             self._clean()
@@ -145,10 +146,10 @@ class Jvm:
             submit = shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
             return [str(home / "bin" / "spark-submit"), *settings, *submit]
         environment["PYTHONHASHSEED"] = "0"
-        if master.startswith("local"):
+        if is_local := local_spark.is_local(master):
             environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        if not _is_one_process(master) or environment["PYSPARK_PYTHON"] != sys.executable:
-            environment["SPARK_HOME"] = str(home)  # without it Python processes import the installed PySpark
+        if not is_local or environment["PYSPARK_PYTHON"] != sys.executable:
+            environment["SPARK_HOME"] = str(home)  # others import the installed PySpark
         java, *options = self._archive.command(home)
         archive = self._archive.options(make=make_archive)
         return [java, log, *archive, *(QUICK if self._short else ()), *options, *settings, "pyspark-shell"]
@@ -208,11 +209,6 @@ class Jvm:
 
     def _clean(self) -> None:
         shutil.rmtree(self._place, ignore_errors=True)
-
-
-def _is_one_process(master: str) -> bool:
-    """Whether all of Spark runs in one JVM. Others have to find their Spark by themselves."""
-    return master == "local" or master.startswith("local[")
 
 
 def _home() -> Path:

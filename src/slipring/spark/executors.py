@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slipring import local_spark
 from slipring._bus import life
 from slipring._bus.bus import Bus
 
@@ -59,7 +60,7 @@ def probe(spark: SparkSession | Any, bus: Bus) -> None:
 
     spark: a session of this process, not one of Spark Connect."""
     context: Any = spark.sparkContext
-    if context.master.startswith("local"):  # local-cluster too: all of it is here
+    if local_spark.is_local(context.master):
         return
     directory, count = BusDirectory.of(bus.path), 2 * context.defaultParallelism
     found = context.parallelize(range(count), count).mapPartitions(lambda _: [_probed(directory)]).collect()
@@ -84,10 +85,8 @@ def _arguments(pid: int) -> list[str]:
 
 def _is_local(arguments: Iterable[str]) -> bool:
     """Spares the search through all processes where the driver's command line says that there are no executors."""
-    masters = [argument for argument in arguments if argument.startswith("spark.master=")]
-    return any(
-        master == "spark.master=local" or master.startswith("spark.master=local[") for master in masters
-    )
+    masters = [argument.partition("=") for argument in arguments]
+    return any(name == "spark.master" and local_spark.is_local(master) for name, _, master in masters)
 
 
 def _executors() -> Iterator[tuple[int, dict[str, str]]]:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from slipring import local_spark
 from slipring.errors import SlipringError
 
 OLDEST = 17
@@ -36,10 +37,12 @@ def executable() -> str:
 def check() -> None:
     """Raise NoJava unless Spark can run."""
     java = executable()
-    # In a session of its own: Ctrl-C is for this process.
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, start_new_session=True)
-    version = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    with local_spark.start(
+        [java, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as asked:
+        said, _ = asked.communicate()
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
     if version is None:
-        raise NoJava(f"{java} -version does not tell a version (it ended with {said.returncode}): {INSTALL}")
+        raise NoJava(f"{java} -version does not tell a version (it ended with {asked.returncode}): {INSTALL}")
     if int(version[1]) < OLDEST:
         raise NoJava(f"{java} is Java {version[1]}, and Spark needs {OLDEST} or later: {INSTALL}")

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slipring import local_spark
 from slipring.errors import BadArgument
 
 from . import home, interpreter, java
@@ -58,7 +59,8 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
     java.check()
     interpreter.prefer_this()
     settings = dict(SETTINGS)
-    if where.startswith("local"):
+    is_local = local_spark.is_local(where)
+    if is_local:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings["spark.driver.bindAddress"] = settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
@@ -69,7 +71,7 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
         settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
     for name, text in settings.items():
         builder = builder.config(name, text)
-    with home.without_archives() if where.startswith("local") else contextlib.nullcontext():
+    with home.without_archives() if is_local else contextlib.nullcontext():
         found = builder.master(where).getOrCreate()
     if interpreter.settle(found.sparkContext) or _SUBMITTED in os.environ:
         register(found)  # the JVM was there before, and looks for formats with the Python it was told
