@@ -86,6 +86,8 @@ def test_the_spacing_is_the_recorded_one_divided_by_the_speed(spark, bus, speed)
     assert set(done.late_s) == {"p50", "p90", "p99", "p99.9", "max"}
     assert 0 <= done.late_s["p50"] <= done.late_s["max"]
     assert told[-1].rows == 9 and told[-1].bytes == 9
+    stages, told = [one.stage for one in told if one.stage], [one for one in told if not one.stage]
+    assert set(stages) == {"reading the recording", "sorting"}
     assert told[0].eta_s > told[-1].eta_s == 0
 
 

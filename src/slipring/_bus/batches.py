@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,10 @@ def pyarrow() -> types.ModuleType:
     except ImportError as error:
         raise ImportError('recv_batch needs pyarrow: pip install "slipring[arrow]"') from error
     found: types.ModuleType = pyarrow
+    if "IPython" in sys.modules:
+        from . import notebook
+
+        notebook.show_batches(found)
     return found
 
 

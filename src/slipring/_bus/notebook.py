@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a bus, statistics and messages look in a notebook: small plain tables. Everything shown is escaped."""
+"""How a bus, statistics, messages and batches look in a notebook: small plain tables. Everything shown is escaped."""
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from slipring.errors import SlipringError
+from slipring.units import counted
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from .bus import Bus
     from .native import _native
 
 _SHOWN_BYTES = 64
+_SHOWN_ROWS = 20
 _COLUMNS = ("topic", "delivery", "capacity", "published", "publishers", "readers")
 
 
@@ -59,8 +65,32 @@ def _is_table(value: object) -> bool:
 
 
 def message(shown: _native.Message) -> str:
-    size = len(shown.body)
-    start = bytes(shown.body[:_SHOWN_BYTES])
-    body = f"{start!r} … {size} bytes" if size > _SHOWN_BYTES else repr(start)
     head = ("topic", "seq", "time_ns", "sender", "type", "body")
-    return table(head, [(shown.topic, shown.seq, shown.time_ns, shown.sender, shown.type, body)])
+    return table(
+        head, [(shown.topic, shown.seq, shown.time_ns, shown.sender, shown.type, _beginning(shown.body))]
+    )
+
+
+def _beginning(body: Any) -> str:
+    start = bytes(body[:_SHOWN_BYTES])
+    return f"{start!r} … {len(body)} bytes" if len(body) > _SHOWN_BYTES else repr(start)
+
+
+def show_batches(arrow: types.ModuleType) -> None:
+    """Let IPython show what `recv_batch` returns, which is a class of pyarrow's without HTML of its own."""
+    shell = sys.modules["IPython"].get_ipython()
+    formatter = shell.display_formatter.formatters["text/html"] if shell is not None else None
+    if formatter is not None and arrow.RecordBatch not in formatter:
+        formatter.for_type(arrow.RecordBatch, batch)
+
+
+def batch(shown: pyarrow.RecordBatch) -> str | None:
+    """The first rows of a batch of messages; None for a batch of anything else."""
+    from . import batches
+
+    if shown.schema != batches.schema():
+        return None
+    rows = shown.slice(0, _SHOWN_ROWS).to_pylist()
+    cells = ([*list(row.values())[:-1], _beginning(row["value"])] for row in rows)
+    more = f", the first {_SHOWN_ROWS}" if len(shown) > _SHOWN_ROWS else ""
+    return f"<p>{counted(len(shown), 'message')}{more}</p>{table(shown.schema.names, cells)}"

@@ -10,37 +10,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from slipring.cli import endings
-from slipring.cli.units import duration, frequency, number, speed
 
 if TYPE_CHECKING:
     from slipring.bench.run import Progress
     from slipring.pipelines.progress import Figures
 
 PLAIN_EVERY_S = 5.0
-
-
-def sentence(figures: Figures, noun: str = "rows") -> str:
-    """The figures in one line; what is not known is left out."""
-    if figures.stage is not None:
-        left = "" if figures.eta_s is None else f"  ETA {duration(figures.eta_s)}"
-        return f"{figures.stage}… {duration(figures.elapsed_s)}{left}"
-    parts = [f"{number(figures.rows)} {noun}"]
-    if figures.bytes is not None:
-        parts.append(f"{figures.bytes / 1e6:,.1f} MB")
-    if figures.rows_per_s is not None:
-        parts.append(f"{frequency(figures.rows_per_s)} {noun}/s")
-    if figures.bytes_per_s is not None:
-        parts.append(speed(figures.bytes_per_s))
-    if figures.lag is not None:
-        parts.append(f"lag {number(figures.lag)}")
-    if figures.batch_s is not None:
-        parts.append(f"batch {duration(figures.batch_s)}")
-    if figures.lost is not None:
-        parts.append(f"lost {number(figures.lost)}")
-    parts.append(f"for {duration(figures.elapsed_s)}")
-    if figures.eta_s is not None:
-        parts.append(f"ETA {duration(figures.eta_s)}")
-    return "  ".join(parts)
 
 
 def _on_terminal() -> bool:
@@ -71,7 +46,7 @@ class Line:
     def __call__(self, figures: Figures) -> None:
         if self._quiet:
             return
-        text = f"{self._verb}: {sentence(figures, self._noun)}"
+        text = f"{self._verb}: {figures.text(self._noun)}"
         if figures.stage != self._stage:
             self._stage, self._said = figures.stage, float("-inf")  # something new is told at once
         if self._live is not None:

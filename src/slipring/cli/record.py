@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slipring.cli import tables
-from slipring.cli.endings import Stopped, complain
+from slipring.cli.endings import Stopped, complain, flush
 from slipring.cli.options import Target, complete_lakes, complete_topics, period, seconds
 from slipring.cli.progress import Line
 from slipring.cli.units import counted, duration, number
@@ -124,6 +124,7 @@ def command(
                 stop=stop,
             )
         _put(told, form)
+        flush()  # before an archive is written
     if caught:
         raise Stopped(caught[0])
 

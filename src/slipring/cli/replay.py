@@ -11,7 +11,7 @@ import click
 
 import slipring
 from slipring.cli import tables
-from slipring.cli.endings import Stopped, complain
+from slipring.cli.endings import Stopped, complain, flush
 from slipring.cli.options import Target, complete_lakes, format_option, master_option, seconds, words
 from slipring.cli.progress import Line
 from slipring.cli.units import counted, duration, frequency, number, size
@@ -81,30 +81,33 @@ def command(
 
     outcome = Replayed()
     try:
-        with target.open() as bus, jvm.of_a_command(complain), Line("replaying", "messages") as line:
-            replay(
-                lake,
-                bus=bus,
-                master=master,
-                speed=speed,
-                topics=words(topics) or None,
-                exclude=words(exclude),
-                start=start,
-                end=end,
-                rename=[read_rule(text) for text in rename],
-                times=times,
-                timeout=timeout,
-                progress=line,
-                outcome=outcome,
-            )
+        with target.open() as bus, jvm.of_a_command(complain):
+            try:
+                with Line("replaying", "messages") as line:
+                    replay(
+                        lake,
+                        bus=bus,
+                        master=master,
+                        speed=speed,
+                        topics=words(topics) or None,
+                        exclude=words(exclude),
+                        start=start,
+                        end=end,
+                        rename=[read_rule(text) for text in rename],
+                        times=times,
+                        timeout=timeout,
+                        progress=line,
+                        outcome=outcome,
+                    )
+            except Stopped:
+                _put(outcome, form)
+                raise
+            _put(outcome, form)
+            flush()  # before an archive is written
     except slipring.BadArgument as error:
         raise click.UsageError(_by_flag(error)) from error
     except (slipring.TopicExists, slipring.TooLarge) as error:  # their usual advice is for `pub`
         raise click.ClickException(str(error)) from error
-    except Stopped:
-        _put(outcome, form)
-        raise
-    _put(outcome, form)
 
 
 def _by_flag(error: slipring.BadArgument) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slipring.cli import tables
-from slipring.cli.endings import complain
+from slipring.cli.endings import complain, flush
 from slipring.cli.options import complete_lakes, format_option, master_option
 from slipring.cli.progress import Line
 from slipring.cli.tables import Column
@@ -38,14 +38,16 @@ def command(lake: str, html: str | None, master: str | None, form: str) -> None:
     from slipring.pipelines import jvm
     from slipring.pipelines.report import report
 
-    with jvm.of_a_command(complain), Line("report", "messages") as line:
-        found = report(lake, html=html, master=master, progress=line)
-    if form == "json":
-        tables.put_json(found.to_json())
-    else:
-        _put(found)
-    if html is not None:
-        complain(f"the page is {html}")
+    with jvm.of_a_command(complain):
+        with Line("report", "messages") as line:
+            found = report(lake, html=html, master=master, progress=line)
+        if form == "json":
+            tables.put_json(found.to_json())
+        else:
+            _put(found)
+        if html is not None:
+            complain(f"the page is {html}")
+        flush()  # before an archive is written
 
 
 def _hz(rate: float) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 READER_ENDS_S = 20.0  # Spark's source process may be ending only now
 POLL_S = 0.05
+FEW_ROWS = 200_000
 SHORT = {  # little data: planning and compiling a query takes longer than computing it
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -53,6 +54,12 @@ class Summary:
 
     def to_json(self) -> Json:
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        from slipring.pipelines.notebook import of_summary
+
+        return of_summary(self)
 
 
 def summary(lake: Lake, session: str, elapsed_s: float, warning: SlipringError | None) -> Summary:
@@ -134,6 +141,11 @@ def _drop(bus: slipring.Bus, topic: str, name: str) -> None:
             if time.monotonic() > deadline:
                 raise
         time.sleep(POLL_S)
+
+
+def is_short(lake: Lake) -> bool:
+    """Whether a job over the whole recording has little to compute."""
+    return sum(file.rows for file in lake.files()) <= FEW_ROWS
 
 
 @contextmanager

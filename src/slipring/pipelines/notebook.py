@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings and their reports as notebooks show them: a heading and a table of topics, as HTML without style."""
+"""What notebooks show of recordings, as HTML without style: a job while it runs, and what it did or found.
+
+Display       one live display of a notebook's, updated while a job runs
+of_...        a heading and a table of topics: a recording that was made, replayed, reported on, or is there
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from slipring.units import counted, duration, frequency, moment, number, size
 
@@ -12,19 +18,76 @@ from .lake.contents import contents
 from .report.page.markup import tag, words
 
 if TYPE_CHECKING:
+    from .endings import Summary
     from .lake import Lake
+    from .progress import Figures
+    from .replay_run import Replayed
     from .report import Findings
 
+UPDATE_EVERY_S = 0.2
 _NONE = "-"
 
 
-def _shown(heading: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+class _Line:
+    """A line of progress, as HTML and for notebooks without it."""
+
+    def __init__(self, doing: str, text: str, part: float | None = None) -> None:
+        self._doing, self._text, self._part = doing, text, part
+
+    def __repr__(self) -> str:
+        return f"{self._doing}: {self._text}"
+
+    def _repr_html_(self) -> str:
+        bar = "" if self._part is None else tag("progress", value=self._part) + " "
+        return tag("div", bar, tag("b", words(self._doing)), " ", words(self._text))
+
+
+class Display:
+    """Shows figures while a job runs: ``with Display("recording") as display: job(progress=display)``."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._begun = self._shown = time.monotonic()
+        self._last: Figures | None = None
+        self._handle: Any = None
+
+    def __enter__(self) -> Self:
+        from IPython.display import display
+
+        self._handle = display(_Line(self._doing, "starting"), display_id=True)  # type: ignore[no-untyped-call]
+        return self
+
+    def __call__(self, figures: Figures) -> None:
+        is_new = self._last is None or figures.stage != self._last.stage
+        self._last = figures
+        if not is_new and time.monotonic() - self._shown < UPDATE_EVERY_S:
+            return
+        self._shown = time.monotonic()
+        whole_s = figures.elapsed_s + (figures.eta_s or 0.0)
+        part = figures.elapsed_s / whole_s if figures.eta_s is not None and whole_s else None
+        self._handle.update(_Line(self._doing, figures.text("messages"), part))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        how = "ended" if kind is None else f"ended with {kind.__name__}"
+        parts = [f"{how} after {duration(time.monotonic() - self._begun)}"]
+        if self._last is not None and self._last.stage is None:
+            parts.append(counted(self._last.rows, "message"))
+            if self._last.lost:
+                parts.append(f"{number(self._last.lost)} lost")
+        self._handle.update(_Line(self._doing, ", ".join(parts)))
+
+
+def _shown(
+    heading: str, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()
+) -> str:
     """The first column is text from a recording, the others are figures."""
     head = tag("tr", *(tag("th", words(column)) for column in columns))
     body = [tag("tr", *(tag("td", words(cell)) for cell in row)) for row in rows]
-    return tag(
-        "div", tag("p", tag("b", words(heading))), tag("table", tag("thead", head), tag("tbody", *body))
-    )
+    below = [tag("p", words(note)) for note in notes]
+    table = tag("table", tag("thead", head), tag("tbody", *body))
+    return tag("div", tag("p", tag("b", words(heading))), table, *below)
 
 
 def of_findings(found: Findings) -> str:
@@ -44,6 +107,32 @@ def of_findings(found: Findings) -> str:
     ]
     columns = ("topic", "messages", "mean rate", "data", "interval p50", "delay p50", "gaps", "lost")
     return _shown(heading, columns, rows)
+
+
+def of_summary(told: Summary) -> str:
+    lost = f"{number(told.lost)} lost" if told.lost else "nothing lost"
+    state = "" if told.ended else ", left open"
+    heading = (
+        f"recorded {counted(told.messages, 'message')} into {told.lake} in {duration(told.elapsed_s)}, {lost}"
+    )
+    counts = ("messages", "lost", "abandoned")
+    rows = [(topic, *(number(found[name]) for name in counts)) for topic, found in told.topics.items()]
+    return _shown(heading + state, ("topic", *counts), rows, [told.warning] if told.warning else ())
+
+
+def of_replayed(told: Replayed) -> str:
+    done = counted(told.messages, "message")
+    if told.messages != told.of_messages:
+        done = f"{number(told.messages)} of {counted(told.of_messages, 'message')}"
+    heading = f"replayed {done}, {size(told.bytes)}, in {duration(told.elapsed_s)}"
+    notes = list(told.notes)
+    if told.late_s:
+        late = (f"{name} {duration(value)}" for name, value in told.late_s.items())
+        notes.append(f"spacing error: {', '.join(late)}")
+    if told.waited_s:
+        notes.append(f"waited {duration(told.waited_s)} for readers of reliable topics")
+    rows = [(topic, number(messages)) for topic, messages in told.topics.items()]
+    return _shown(heading, ("topic", "messages"), rows, notes)
 
 
 def of_lake(lake: Lake) -> str:

@@ -5,13 +5,14 @@
     while query.isActive:
         show(watch.figures())
 
-`Figures` are what any job shows; `slipring.cli.progress` draws them as one line. A `Meter` makes them from
-counts, for jobs that are no streaming query.
+`Figures` are what any job shows; `slipring.cli.progress` draws them as one line, and `in_notebook` as a display of a
+notebook's. A `Meter` makes them from counts, for jobs that are no streaming query.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections import deque
@@ -19,6 +20,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from slipring.units import duration, frequency, number, speed
 
 STAGE_EVERY_S = 0.1
 WINDOW_S = 5.0  # rates are those of the last seconds
@@ -42,8 +45,50 @@ class Figures:
     def to_json(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if value is not None}
 
+    def text(self, noun: str = "rows") -> str:
+        """In one line; what is not known is left out."""
+        if self.stage is not None:
+            left = "" if self.eta_s is None else f"  ETA {duration(self.eta_s)}"
+            return f"{self.stage}… {duration(self.elapsed_s)}{left}"
+        parts = [f"{number(self.rows)} {noun}"]
+        if self.bytes is not None:
+            parts.append(f"{self.bytes / 1e6:,.1f} MB")
+        if self.rows_per_s is not None:
+            parts.append(f"{frequency(self.rows_per_s)} {noun}/s")
+        if self.bytes_per_s is not None:
+            parts.append(speed(self.bytes_per_s))
+        if self.lag is not None:
+            parts.append(f"lag {number(self.lag)}")
+        if self.batch_s is not None:
+            parts.append(f"batch {duration(self.batch_s)}")
+        if self.lost is not None:
+            parts.append(f"lost {number(self.lost)}")
+        parts.append(f"for {duration(self.elapsed_s)}")
+        if self.eta_s is not None:
+            parts.append(f"ETA {duration(self.eta_s)}")
+        return "  ".join(parts)
+
 
 Show = Callable[[Figures], None]
+
+
+@contextmanager
+def in_notebook(doing: str, show: Show | None) -> Iterator[Show | None]:
+    """What shows the figures of a job: `show` if there is one, else in a notebook a display of its own."""
+    if show is not None or not _is_notebook():
+        yield show
+        return
+    from .notebook import Display
+
+    with Display(doing) as display:
+        yield display
+
+
+def _is_notebook() -> bool:
+    """Whether this is the kernel of a notebook; IPython on a terminal is not."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
 
 
 @contextmanager

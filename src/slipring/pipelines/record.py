@@ -22,7 +22,7 @@ from .lake.locks import lock
 from .lake.model import Session
 from .lake.stage import sweep
 from .limits import Limits
-from .progress import Show
+from .progress import Show, in_notebook
 from .tails import Tails
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def record(
     (True), or with the last so many seconds of it; otherwise with what is published from now on. table:
     "parquet", or "delta" to keep a Delta table as well. every_s: time between batches; 0 is as often as Spark
     can. sync: files are on disk before they count. compact_every_s: merge small files so often, None never.
+    progress: called with figures while it runs; by default a notebook has a display of them.
     leave_open: do not end the recording, so that the next one goes on with it, and reliable topics keep what
     comes in between; so does an exception, KeyboardInterrupt among them."""
     where = local(to, "to")
@@ -84,7 +85,7 @@ def record(
                 starts = beginnings.hold(source, starts, beginnings.cursor(lake, session))
             tails.begin(starts, resumed=before is not None and before.id == session)
             limits.begin(tails, ends.path_of(lake, session))
-            shown = limits.shown(progress)
+            shown = limits.shown(stack.enter_context(in_notebook("recording", progress)))
             chosen = spark or stack.enter_context(endings.own_session("slipring record", master, shown))
             _check_executors(chosen, source)
         sweep(lake, "record")

@@ -21,10 +21,10 @@ from slipring._bus.settings import choice, timeout_s
 
 from . import replay_order as order
 from . import replay_range as ranges
-from .endings import own_session
+from .endings import is_short, own_session
 from .failures import failures
 from .lake import Lake
-from .progress import Show
+from .progress import Show, in_notebook, stage
 from .replay_feed import Feed
 from .replay_pace import Pace, read_speed
 from .replay_run import Replayed, Run
@@ -47,7 +47,7 @@ class Options(TypedDict, total=False):
     rename: Mapping[str, str] | Iterable[tuple[str, str]]  # new names, by name or glob
     times: str  # of messages: "original", or "now"
     timeout: float | None  # seconds to wait for room; None, the default, is for ever
-    progress: Show | None
+    progress: Show | None  # by default a notebook has a display of it
     outcome: Replayed  # filled while it runs, for those who stop it
 
 
@@ -65,8 +65,10 @@ def replay(
     found = Lake.open(lake)
     with ExitStack() as stack:
         target = bus if isinstance(bus, Bus) else stack.enter_context(Bus(bus, root=root))
-        shown = options.get("progress")
-        chosen = spark or stack.enter_context(own_session("slipring replay", master, shown))
+        shown = options["progress"] = stack.enter_context(in_notebook("replaying", options.get("progress")))
+        chosen = spark or stack.enter_context(
+            own_session("slipring replay", master, shown, short=is_short(found))
+        )
         return replay_rows(found.read(chosen), target, settings=recorded_settings(found), **options)
 
 
@@ -83,20 +85,22 @@ def replay_rows(
     rules = options.get("rename", ())
     with ExitStack() as stack:
         stack.enter_context(failures("replaying"))
-        recorded = order.survey(rows)
-        targets = stack.enter_context(Targets(bus, settings or {}, options.get("topics"), outcome.notes))
-        wanted = ranges.choose(recorded, options.get("topics"), options.get("exclude", ()))
-        chosen = {topic: recorded[topic] for topic in targets.replayable(wanted)}
-        names = ranges.rename(chosen, rules.items() if isinstance(rules, Mapping) else rules)
-        first = ranges.read_limits("start", options.get("start"), chosen)
-        cut = order.cut(rows, chosen, first, ranges.read_limits("end", options.get("end"), chosen))
-        extent = order.measure(cut)
+        shown = stack.enter_context(in_notebook("replaying", options.get("progress")))
+        with stage("reading the recording", shown):
+            recorded = order.survey(rows)
+            targets = stack.enter_context(Targets(bus, settings or {}, options.get("topics"), outcome.notes))
+            wanted = ranges.choose(recorded, options.get("topics"), options.get("exclude", ()))
+            chosen = {topic: recorded[topic] for topic in targets.replayable(wanted)}
+            names = ranges.rename(chosen, rules.items() if isinstance(rules, Mapping) else rules)
+            first = ranges.read_limits("start", options.get("start"), chosen)
+            cut = order.cut(rows, chosen, first, ranges.read_limits("end", options.get("end"), chosen))
+            extent = order.measure(cut)
         if not extent.messages:
             outcome.notes.append("there is no message between start and end of the chosen topics")
             return outcome
         targets.open({topic: names[topic] for topic in extent.topics}, extent.largest)
         log("replay", "info", "%d messages of %d topics go to %r", extent.messages, len(extent.topics), bus)
-        run = Run(extent, Pace(factor), stamped, wait_s, targets, options.get("progress"), outcome)
+        run = Run(extent, Pace(factor), stamped, wait_s, targets, shown, outcome)
         run.publish(stack.enter_context(Feed(order.packed(order.ordered(cut, extent)))))
         log("replay", "info", "%d messages are replayed", outcome.messages)
     return outcome

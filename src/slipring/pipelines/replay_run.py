@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Full
 
-from .progress import Meter, Show
+from .progress import Meter, Show, stage
 from .replay_order import Extent, unpack
 from .replay_pace import LOOK_EVERY_NS, Pace
 
@@ -34,6 +35,12 @@ class Replayed:
     topics: dict[str, int] = field(default_factory=dict)  # messages by topic, as it is now called
     notes: list[str] = field(default_factory=list)  # what was left out, and why
 
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        from slipring.pipelines.notebook import of_replayed
+
+        return of_replayed(self)
+
 
 class Run:
     """One pass over the ordered messages."""
@@ -56,8 +63,11 @@ class Run:
         outcome.topics = {publisher.topic: 0 for publisher in targets.publishers.values()}
 
     def publish(self, feed: Iterable[bytes]) -> None:
+        bodies = iter(feed)
         try:
-            for body in feed:
+            with stage("sorting", self._progress):
+                first = list(itertools.islice(bodies, 1))
+            for body in itertools.chain(first, bodies):
                 self._batch(unpack(body))
         finally:
             self._tell()

@@ -19,11 +19,11 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
-from slipring.pipelines.endings import own_session
+from slipring.pipelines.endings import is_short, own_session
 from slipring.pipelines.failures import failures
 from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.local_path import local
-from slipring.pipelines.progress import Show, stage
+from slipring.pipelines.progress import Show, in_notebook, stage
 
 from .findings import Findings, find
 from .tables import Report
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["Findings", "Report", "report", "write_page"]
-
-FEW_ROWS = 200_000
 
 
 def report(
@@ -49,8 +47,10 @@ def report(
         local(html, "html")
     found = Lake.open(lake)
     with ExitStack() as stack:
-        short = sum(file.rows for file in found.files()) <= FEW_ROWS
-        chosen = spark or stack.enter_context(own_session("slipring report", master, progress, short=short))
+        progress = stack.enter_context(in_notebook("report", progress))
+        chosen = spark or stack.enter_context(
+            own_session("slipring report", master, progress, short=is_short(found))
+        )
         stack.enter_context(failures("computing the report"))
         stack.enter_context(stage("computing", progress))
         findings = find(Report(chosen, found.read(chosen)), found.path.name)
