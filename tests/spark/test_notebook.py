@@ -9,14 +9,24 @@ from support.kernel import Kernel
 
 pytestmark = pytest.mark.timeout(600)
 JOBS = """
+import signal, threading
 import slipring
 from slipring import pipelines
+handlers, over = set(), threading.Event()
+def look():
+    while not over.wait(0.001):
+        handlers.add(signal.getsignal(signal.SIGINT))
+looking = threading.Thread(target=look)
+looking.start()
 bus = slipring.Bus("test", root={root!r})
 bus.publisher("imu").send_many([b"%d" % n for n in range(1000)])
 lake, settings = {lake!r}, {{"master": "local[2,4]"}}
 told = pipelines.record("imu", lake, bus="test", root={root!r}, pre_buffer=True, until_idle_s=0.2, **settings)
 replayed = pipelines.replay(lake, bus=bus, speed="max", rename={{"imu": "again"}}, **settings)
 found = pipelines.report(lake, **settings)
+over.set()
+looking.join()
+assert len(handlers) == 1, handlers  # Ctrl-C is the notebook's all the time
 for result in (told, replayed, found):
     display(result)
 """

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import slipring
 from slipring._bus.logs import log
@@ -159,16 +159,15 @@ def own_session(
     if there is not None and master is None:
         yield there
         return
-    interrupt = signal.getsignal(signal.SIGINT)
     with stage("starting Spark", progress):
         session = _started(app_name, master, short)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, interrupt)  # Spark took Ctrl-C: it is still the caller's
     try:
         yield session
     finally:
         if there is None:
-            session.stop()
+            # Each thread has a connection to the JVM. An exception may have left this one's in the middle of a call.
+            with ThreadPoolExecutor(1) as apart:
+                apart.submit(session.stop).result()
 
 
 def _session_of_this_process() -> SparkSession | None:
@@ -188,4 +187,19 @@ def _started(app_name: str, master: str | None, short: bool) -> SparkSession:
         raise MissingExtra(f'{app_name} needs Spark: pip install "slipring[spark]" ({error})') from error
     if starting is not None:
         starting.connect()
-    return slipring.spark.session(app_name, master=master, **(SHORT if short else {}))
+    with _ctrl_c_stays_ours():
+        return slipring.spark.session(app_name, master=master, **(SHORT if short else {}))
+
+
+@contextmanager
+def _ctrl_c_stays_ours() -> Iterator[None]:
+    """Keep PySpark from handling SIGINT, which it would by a call to the JVM, perhaps in the middle of another."""
+    import pyspark.core.context
+
+    context: Any = pyspark.core.context
+    handlers = context.signal
+    context.signal = SimpleNamespace(SIGINT=handlers.SIGINT, signal=lambda *_: None)
+    try:
+        yield
+    finally:
+        context.signal = handlers

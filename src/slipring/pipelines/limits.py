@@ -34,7 +34,7 @@ class Limits:
         self._over = threading.Event()  # the thread is not needed any more
         self._ends: Ends | None = None
         self._path: Path | None = None
-        self._failure: SlipringError | None = None
+        self._failure: SlipringError | OSError | None = None
         self._thread: threading.Thread | None = None
         self.begun_s = time.monotonic()
 
@@ -66,7 +66,7 @@ class Limits:
                 tails.look()
             if not self._over.is_set():
                 self.decide(tails.ends())
-        except SlipringError as error:
+        except (SlipringError, OSError) as error:  # no space, or no lake any more
             self._failure = error
 
     def passed_s(self) -> float:
