@@ -35,7 +35,8 @@ from .failures import JobFailed, SparkGone
 from .lake import MissingExtra
 
 KEPT_LINES = 400
-ENDS_S = 300.0  # it may be writing an archive on a machine that does other things
+ENDS_S = 10.0  # one that is interrupted while it starts may never end by itself
+ARCHIVES_S = 300.0  # of one that writes an archive, on a machine that does other things
 POLL_S = 0.02
 QUICK = (
     "-XX:TieredStopAtLevel=1",
@@ -200,7 +201,7 @@ class Jvm:
         with suppress(OSError):
             self._process.stdin.close()
         try:
-            self._process.wait(ENDS_S)
+            self._process.wait(ARCHIVES_S if self.makes_archive else ENDS_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
