@@ -99,8 +99,19 @@ def test_without_a_start_of_one_s_own_a_batch_reads_what_is_there_when_it_runs(
         bus.publisher("imu").send_many([b"x"] * 12)
 
     found = offsets(read(overwrite, subscribe="imu", minPartitions=parts, **given))
-    oldest = bus.stats("imu")["oldest"]
-    assert oldest > 0 and found == list(range(oldest, 10))
+    oldest, end = bus.stats("imu")["oldest"], 10 if "endingOffsets" in given else 22
+    assert oldest > 0 and found == list(range(oldest, end))
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_a_batch_without_bounds_reads_a_ring_that_went_round_since_it_was_planned(read, bus, times, parts):
+    def go_round():
+        bus.publisher("imu").send_many([b"later"] * 40)
+
+    found = offsets(read(go_round, subscribe="imu", minPartitions=parts))
+    assert found == list(range(bus.stats("imu")["oldest"], 50)) and len(found) > 4
+    assert len(offsets(read(go_round, subscribe="imu", maxRecordsPerPartition=4))) == 4
+    assert offsets(read(go_round, subscribe="imu", endingOffsets='{"imu": 90}')) == []
 
 
 @pytest.mark.parametrize("given", [{"startingOffsets": '{"imu": 0}'}, {"startingTimestamp": "0"}])

@@ -38,7 +38,14 @@ class BatchReader(DataSourceReader):
         finally:
             topics.close()
         pieces = plan.split(ranges, self._options.min_partitions, self._options.max_records)
-        return [Task(piece, directory, oldest=self._begins_at_oldest(piece.topic)) for piece in pieces]
+        return list(self._tasks(pieces, directory))
+
+    def _tasks(self, pieces: list[Range], directory: BusDirectory) -> Iterator[Task]:
+        last = {piece.topic: piece for piece in pieces}
+        for piece in pieces:
+            oldest = self._begins_at_oldest(piece.topic)
+            is_open = oldest and self._options.ending is None and piece is last[piece.topic]
+            yield Task(piece, directory, oldest=oldest, newest=is_open)
 
     def _begins_at_oldest(self, topic: str) -> bool:
         """The user gave no place to begin at: what is overwritten before it is read was never asked for."""

@@ -45,6 +45,7 @@ class Task(InputPartition):
     bus: BusDirectory
     tally: str = ""  # where losses are told (tally.py)
     oldest: bool = False  # begin at what is there when it is read: what is overwritten until then is no loss
+    newest: bool = False  # end with what is there when it is read
 
 
 def tasks_of(pieces: list[Range], bus: BusDirectory, tally: str = "") -> list[InputPartition]:
@@ -127,10 +128,12 @@ def _gone(options: SourceOptions, task: Task, start: int, lost: int) -> Iterator
 def _batches(options: SourceOptions, task: Task, ranges: Ranges) -> Iterator[pa.RecordBatch]:
     decoder, piece = _decoder(options), task.piece
     columns = options.columns if decoder is None else decoder.columns
-    before, start = ranges.lost, piece.start
+    before, start, end = ranges.lost, piece.start, piece.end
     if task.oldest:
-        start = min(max(start, ranges.oldest()), piece.end)
-    for batch in ranges.batches(start, piece.end, columns, options.batch_bytes, options.gaps):
+        start = max(start, ranges.oldest())
+    if task.newest:
+        end = max(end, ranges.committed(start, options.max_records))
+    for batch in ranges.batches(min(start, end), end, columns, options.batch_bytes, options.gaps):
         _check_loss(options, task, ranges.lost - before)
         yield batch if decoder is None else decoder.decode(piece.topic, batch)
     _check_loss(options, task, ranges.lost - before)
