@@ -48,6 +48,11 @@ def duration(seconds: float | None) -> str:
     return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{rest:02}s"
 
 
+def stopwatch(seconds: float) -> str:
+    """The time of something that goes on, in tenths of a second at first: ``0.3 s``, ``2h05m``."""
+    return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)
+
+
 def moment(time_ns: int) -> str:
     """A time of the wall clock, in local time."""
     stamp = datetime.datetime.fromtimestamp(time_ns / 1e9).astimezone()

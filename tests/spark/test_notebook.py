@@ -81,7 +81,7 @@ with in_notebook("recording", None) as show:
 def test_a_display_says_how_far_a_job_is_and_what_ended_it(kernel):
     (lines,) = displays(kernel.run(FAILING))
     texts, shown = [text for text, _ in lines], [html for _, html in lines]
-    assert texts[1] == "recording: 7 messages  lost 2  for 1 s  ETA 3 s"
+    assert texts[1] == "recording: 7 messages  lost 2  for 1.0 s  ETA 3.0 s"
     assert '<progress value="0.25">' in shown[1]
     assert texts[2].startswith("recording: ended with KeyboardInterrupt after ")
     assert texts[2].endswith(", 7 messages, 2 lost") and "progress" not in shown[2]

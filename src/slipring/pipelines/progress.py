@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from slipring.units import duration, frequency, number, speed
+from slipring.units import duration, frequency, number, speed, stopwatch
 
 STAGE_EVERY_S = 0.1
 WINDOW_S = 5.0  # rates are those of the last seconds
@@ -47,9 +47,9 @@ class Figures:
 
     def text(self, noun: str = "rows") -> str:
         """In one line; what is not known is left out."""
+        left = [f"ETA {stopwatch(self.eta_s)}"] if self.eta_s else []  # 0: it only has to finish
         if self.stage is not None:
-            left = "" if self.eta_s is None else f"  ETA {duration(self.eta_s)}"
-            return f"{self.stage}… {duration(self.elapsed_s)}{left}"
+            return "  ".join([f"{self.stage}… {stopwatch(self.elapsed_s)}", *left])
         parts = [f"{number(self.rows)} {noun}"]
         if self.bytes is not None:
             parts.append(f"{self.bytes / 1e6:,.1f} MB")
@@ -63,10 +63,7 @@ class Figures:
             parts.append(f"batch {duration(self.batch_s)}")
         if self.lost is not None:
             parts.append(f"lost {number(self.lost)}")
-        parts.append(f"for {duration(self.elapsed_s)}")
-        if self.eta_s is not None:
-            parts.append(f"ETA {duration(self.eta_s)}")
-        return "  ".join(parts)
+        return "  ".join([*parts, f"for {stopwatch(self.elapsed_s)}", *left])
 
 
 Show = Callable[[Figures], None]
