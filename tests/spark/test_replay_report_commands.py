@@ -91,6 +91,16 @@ def test_ctrl_c_ends_a_replay_which_tells_how_far_it_was(bus, lake, with_spark):
     ]
 
 
+def test_ctrl_c_ends_a_report_at_once_and_without_a_trace(lake, with_spark):
+    process = with_spark("report", lake)
+    while "computing" not in (line := process.stderr.readline()):
+        assert line.startswith("slipring: "), line
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=WATCHDOG_S)
+    assert (process.returncode, stdout) == (-signal.SIGINT, ""), stderr
+    assert only_ours(stderr), stderr
+
+
 def test_a_report_is_tables_json_and_a_page(lake, with_spark, tmp_path):
     page = tmp_path / "page.html"
     process = with_spark("report", lake, "--format", "json", "--html", str(page))

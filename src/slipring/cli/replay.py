@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 import slipring
-from slipring.cli import tables
+from slipring.cli import spark_job, tables
 from slipring.cli.endings import Stopped, complain, flush
 from slipring.cli.options import Target, complete_lakes, format_option, master_option, seconds, words
 from slipring.cli.progress import Line
@@ -84,20 +84,23 @@ def command(
         with target.open() as bus, jvm.of_a_command(complain):
             try:
                 with Line("replaying", "messages") as line:
-                    replay(
-                        lake,
-                        bus=bus,
-                        master=master,
-                        speed=speed,
-                        topics=words(topics) or None,
-                        exclude=words(exclude),
-                        start=start,
-                        end=end,
-                        rename=[read_rule(text) for text in rename],
-                        times=times,
-                        timeout=timeout,
-                        progress=line,
-                        outcome=outcome,
+                    spark_job.run(
+                        lambda show: replay(
+                            lake,
+                            bus=bus,
+                            master=master,
+                            speed=speed,
+                            topics=words(topics) or None,
+                            exclude=words(exclude),
+                            start=start,
+                            end=end,
+                            rename=[read_rule(text) for text in rename],
+                            times=times,
+                            timeout=timeout,
+                            progress=show,
+                            outcome=outcome,
+                        ),
+                        line,
                     )
             except Stopped:
                 _put(outcome, form)

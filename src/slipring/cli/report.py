@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipring.cli import tables
+from slipring.cli import spark_job, tables
 from slipring.cli.endings import complain, flush
 from slipring.cli.options import complete_lakes, format_option, master_option
 from slipring.cli.progress import Line
@@ -40,7 +40,7 @@ def command(lake: str, html: str | None, master: str | None, form: str) -> None:
 
     with jvm.of_a_command(complain):
         with Line("report", "messages") as line:
-            found = report(lake, html=html, master=master, progress=line)
+            found = spark_job.run(lambda show: report(lake, html=html, master=master, progress=show), line)
         if form == "json":
             tables.put_json(found.to_json())
         else:

@@ -84,6 +84,13 @@ def of_a_command(tell: Callable[[str], None]) -> Iterator[None]:
             _running.end()
 
 
+def kill() -> bool:
+    """End the JVM that a job has started, whatever it does; False if there is none."""
+    if _running is not None:
+        _running.kill()
+    return _running is not None
+
+
 def needed(job: str) -> None:
     """MissingExtra unless PySpark is installed."""
     if importlib.util.find_spec("pyspark") is None:
@@ -185,6 +192,9 @@ class Jvm:
                 return port, file.read(length).decode()
         finally:
             self._clean()
+
+    def kill(self) -> None:
+        self._process.kill()
 
     def end(self) -> None:
         """End it and wait until it has; keep the archive if it made one."""
