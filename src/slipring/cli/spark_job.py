@@ -42,7 +42,7 @@ class _Job(threading.Thread, Generic[T]):
     def run(self) -> None:
         try:
             self.result.set_result(self._job(self._shown))
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             self.result.set_exception(error)
 
     def _shown(self, figures: Figures) -> None:
