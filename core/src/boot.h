@@ -9,7 +9,7 @@
  * process or has no such file. 0, or -1 with errno. */
 int slr_boot_id(uint8_t id[16]);
 bool slr_boot_is_known(const uint8_t id[16]);
-/* Whether the files of this file system end with the machine's present start: it is in memory. */
+/* Whether this file system is in memory: its files do not outlive the present boot. */
 bool slr_boot_ends_files_of(int fd);
 uint64_t slr_random(void); /* never zero */
 

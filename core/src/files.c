@@ -132,8 +132,11 @@ int slr_file_link(int fd, int directory, const char *name, const char *suffix) {
     if (linkat(AT_FDCWD, from, directory, to, AT_SYMLINK_FOLLOW) == 0) return SLIPRING_OK;
     if (errno == ENOENT && access("/proc/self/fd", F_OK)) { /* a chroot: the other way needs a privilege, or Linux 6.10 */
         if (linkat(fd, "", directory, to, AT_EMPTY_PATH) == 0) return SLIPRING_OK;
-        errno = EPERM;
-        return slr_fault_errno("cannot name the new file '%s' without /proc, which is not mounted here", to);
+        if (errno == ENOENT) /* what the kernel answers without the privilege */
+            return slr_fault(SLIPRING_DENIED, "root",
+                             "cannot name the new file '%s': /proc is not mounted here, and without it only root can, or "
+                             "anybody on Linux 6.10 and later: mount /proc",
+                             to);
     }
     return slr_fault_errno("cannot name the new file '%s'", to);
 }
@@ -251,7 +254,7 @@ int slr_file_check_signature(const char *name, const char *suffix, bool magic, u
 static int boot_unknown(const char *name, const char *suffix, const char *who) {
     return slr_fault(SLIPRING_DENIED, "root",
                      "'%s.%s' is on a file system that outlives a restart of the machine, and %s could not read "
-                     "/proc/sys/kernel/random/boot_id, which tells whether there was one: make that file readable "
+                     "/proc/sys/kernel/random/boot_id, which shows whether there was one: make that file readable "
                      "(systemd: ProcSubset=all), or use a bus directory in /dev/shm",
                      name, suffix, who);
 }
