@@ -37,6 +37,23 @@ def test_a_view_shows_the_message_in_place(pair):
     assert (sub.received, sub.position) == (1, 1)
 
 
+@pytest.mark.needs("in place", "reader statistics")
+@pytest.mark.parametrize("delivery", ["lossy", "reliable"])
+def test_statistics_show_a_view_until_a_reliable_reader_has_gone_back_to_its_message(bus, delivery):
+    pub = bus.publisher("t", delivery=delivery, **SMALL)
+    sub = bus.subscriber("t")
+    assert sub.recv(timeout=0) is None
+    pub.send(b"held")
+    with sub.view(timeout=0):
+        assert bus.stats("t")["readers"][0]["held"]
+        sub.seek("last")
+        assert bus.stats("t")["readers"][0]["held"] == (delivery == "lossy")
+        pub.send(b"next")
+        sub.seek("last")
+        assert bus.stats("t")["readers"][0]["held"]
+    assert not bus.stats("t")["readers"][0]["held"]
+
+
 def test_a_view_of_an_empty_message_is_empty(pair):
     pub, sub = pair
     pub.send(b"")

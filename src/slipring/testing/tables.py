@@ -27,6 +27,9 @@ def _writer(writer: Writer) -> Row:
 
 def _reader(reader: Reader, tail: int) -> Row:
     reader.settle()
+    # In shared memory a reliable reader has one word for its hold and its position: the lower of the two.
+    is_reliable = reader.reliable and not reader.wish.cursor
+    held = [seq for seq in reader.held if not is_reliable or seq < reader.position]
     return {
         "entry": reader.index,
         "alive": reader.alive,
@@ -37,7 +40,7 @@ def _reader(reader: Reader, tail: int) -> Row:
         "received": reader.received,
         "lost": reader.lost,
         "filtered": reader.filtered,
-        "held": bool(reader.held),
+        "held": bool(held),
     }
 
 
