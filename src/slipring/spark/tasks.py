@@ -117,7 +117,7 @@ def read(options: SourceOptions, task: Task) -> Iterator[pa.RecordBatch]:
 
 def _gone(options: SourceOptions, task: Task, start: int, lost: int) -> Iterator[pa.RecordBatch]:
     """The topic is gone, and from start on so is the range: counted, and a row if holes are rows."""
-    rest = dataclasses.replace(task.piece, start=start)
+    rest = dataclasses.replace(task.piece, start=min(start, task.piece.end))
     _tell(task, lost + rest.size)
     if options.gaps and rest.size:
         decoder = _decoder(options)
