@@ -18,7 +18,7 @@ def pyarrow() -> types.ModuleType:
     except ImportError as error:
         raise ImportError('recv_batch needs pyarrow: pip install "slipring[arrow]"') from error
     found: types.ModuleType = pyarrow
-    if "IPython" in sys.modules:
+    if sys.modules.get("IPython") is not None:
         from . import notebook
 
         notebook.show_batches(found)

@@ -59,7 +59,7 @@ def space(path: str) -> str:
 
 def explain(error: SlipringError, path: str) -> SlipringError:
     """Add to an error of the core the place of the file that it names, its owner and mode, or the free space."""
-    if isinstance(error, Denied):
+    if isinstance(error, Denied) and error.argument != "root":  # that one is not about the mode of a file
         named = [os.path.join(path, name) for name in re.findall("'([^'/]+)'", str(error))]
         file = next(filter(os.path.lexists, named), named[0] if named else path)
         error.args = (f"{error} ('{file}': {access(file)})",)

@@ -71,7 +71,7 @@ def _examine(path: str, kind: Kind, name: str, repair: bool) -> list[Finding]:
     except BadArgument:
         return [_finding(name, "a file that is not Slipring's", "left alone")]
     except Denied as error:
-        return [_finding(name, f"Denied: {error}", "not checked: ask its owner")]
+        return [_finding(name, f"Denied: {error}", "not checked")]
     except (Corrupt, WrongLayout) as error:
         return [
             _finding(

@@ -143,4 +143,6 @@ def denied(address: Address) -> Denied:
 
 
 def gone(address: Address, what: str) -> PeerGone:
-    return PeerGone(f"the bridge at {address} is gone: {what}", argument="name")
+    return PeerGone(
+        f"the bridge at {address} is gone: {what}; start it, or check the address", argument="name"
+    )

@@ -130,7 +130,8 @@ class Link:
             if not self.connected:
                 raise gone(self.address, f"no connection for {patience_s:g} s")
             raise Timeout(
-                f"the bridge at {self.address} did not answer within {patience_s:g} s", argument="name"
+                f"the bridge at {self.address} did not answer within {patience_s:g} s: give it a larger timeout",
+                argument="name",
             )
         if call.error is not None:
             raise call.error

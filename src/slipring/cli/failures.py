@@ -27,7 +27,7 @@ _FIXES: dict[type[slipring.SlipringError], str] = {
     slipring.NoSpace: "free some with `slipring rm`, or choose another --root; `df -h` shows what is left",
 }
 
-_OF_THE_BUS = ("name", "key")  # an error about the address of a bus, not a topic, says what to do
+_OF_THE_BUS = ("name", "key", "root")  # an error about the address or place of a bus says itself what to do
 
 
 def describe(error: BaseException) -> str:

@@ -127,9 +127,7 @@ def _memfd() -> Check:
 def _boot_id() -> Check:
     if boot_id():
         return Check("boot id", "known", OK)
-    advice = (
-        "topics of before a restart are not recognized: let this process see /proc/sys/kernel/random/boot_id"
-    )
+    advice = "topics on a disk are refused: make /proc/sys/kernel/random/boot_id readable for this process"
     return Check("boot id", "not known", WARNING, advice)
 
 
