@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark on this machine: is a master local, how its processes are started, and the user's cache for an installation.
+"""Spark on this machine: whether a master is local, how processes are started, the user's cache for an installation.
 
     ~/.cache/slipring/spark-<key>/installed      a link to the installation, whose path makes the key
                                   home/          a Spark home without archives of Python (spark/home.py)
@@ -32,12 +32,29 @@ def is_local(master: str) -> bool:
 
 
 def start(command: list[str], **options: Any) -> subprocess.Popen[Any]:
-    """Start a process that Ctrl-C does not reach: it has a session of its own, and before that a blocked signal."""
+    """Start a process that Ctrl-C does not reach: it has a session of its own, and before that a blocked signal.
+
+    A signal of that moment is still pending when the session is there. It is taken, since Java unblocks it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return subprocess.Popen(command, start_new_session=True, **options)
+        return subprocess.Popen(command, start_new_session=True, preexec_fn=_take_interrupt, **options)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _take_interrupt() -> None:
+    signal.sigtimedwait({signal.SIGINT}, 0)
+
+
+def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a process that Ctrl-C does not reach, as subprocess.run does, and return what it printed."""
+    with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
+        try:
+            said, errors = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, said, errors)
 
 
 def cache(installed: Path) -> Path | None:
@@ -80,7 +97,7 @@ def is_only_ours(directory: Path) -> bool:
 
 
 def _remove_stale(above: Path) -> None:
-    """Directories of installations that were removed."""
+    """Remove the directories of installations that no longer exist."""
     for directory in above.glob("spark-*"):
         link = directory / _INSTALLED
         if link.is_symlink() and not link.exists():

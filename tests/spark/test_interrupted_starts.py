@@ -5,7 +5,7 @@ from support.waiting import WATCHDOG_S
 
 # The whole group gets SIGINT all the time, as from a terminal, while processes are started.
 STARTING = """
-import os, signal, threading
+import os, signal, sys, threading
 from slipring import local_spark
 os.setpgid(0, 0)
 signal.signal(signal.SIGINT, lambda *_: None)
@@ -15,7 +15,9 @@ def interrupting():
         os.killpg(0, signal.SIGINT)
 thread = threading.Thread(target=interrupting)
 thread.start()
-codes = {local_spark.start(["/bin/true"]).wait() for _ in range(300)}
+# As Java does, before it has a handler.
+unblocks = "import signal; signal.signal(2, signal.SIG_DFL); signal.pthread_sigmask(signal.SIG_UNBLOCK, {2})"
+codes = {local_spark.start([sys.executable, "-I", "-S", "-c", unblocks]).wait() for _ in range(100)}
 over.set()
 thread.join()
 say(codes)

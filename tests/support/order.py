@@ -39,7 +39,7 @@ def arrange(items: list[pytest.Item]) -> None:
 
 
 def check_groups(config: pytest.Config, ids: list[str]) -> None:
-    """pytest-xdist tells a group by the end of an id. Without groups every worker starts its own Spark sessions."""
+    """pytest-xdist reads the group from the end of an id. Without groups every worker starts its own Spark sessions."""
     without = [one for one in ids if "@" not in one.rpartition("]")[2]]
     if config.getoption("dist") == "loadgroup" and without:
         pytest.exit(

@@ -3,7 +3,7 @@
 
 PySpark calls the JVM over one connection per thread. A signal's exception in the middle of a call leaves half of an
 answer there, which the next call takes for its own; in a finalizer it is lost. Here it ends the wait for the thread.
-Then the JVM is killed: a replay or a report has nothing in it that could be lost. Calls under way fail with it, and
+Then the JVM is ended: a replay or a report has nothing in it that could be lost. Calls under way fail with it, and
 a job that is publishing ends where it next shows its figures.
 """
 
@@ -56,7 +56,7 @@ class _Job(threading.Thread, Generic[T]):
 
 
 def _silence() -> None:
-    """What threads of PySpark and py4j say when their JVM is killed. The process is about to end."""
+    """What threads of PySpark and py4j say when their JVM ends. The process is about to end."""
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     sys.unraisablehook = lambda _: None
@@ -75,6 +75,6 @@ def run(job: Callable[[Show], T], show: Show) -> T:
         _silence()
         apart.is_asked_to_end = True
         # While it computes in somebody else's Spark it cannot be ended from here; it ends with the process.
-        while apart.is_alive() and (jvm.kill() or not apart.is_computing):
+        while apart.is_alive() and (jvm.kill() or jvm.is_starting or not apart.is_computing):
             apart.join(_LOOK_EVERY_S)
         raise

@@ -14,7 +14,6 @@ import fcntl
 import json
 import os
 import shutil
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,7 +42,10 @@ class Archive:
         self._directory = local_spark.cache(home)
         if self._directory is None:
             return _ask_launcher(java, home)
-        kept, of = self._directory / "command.json", _facts(java, home)
+        try:
+            kept, of = self._directory / "command.json", _facts(java, home)
+        except OSError:  # no whole installation
+            return _ask_launcher(java, home)
         with suppress(OSError, ValueError, KeyError, TypeError):
             found = json.loads(kept.read_text())
             if found["of"] == of:
@@ -126,13 +128,11 @@ def _ask_launcher(java: Path, home: Path) -> list[str]:
     asked = [str(java), "-Xmx128m", "-cp", f"{home}/jars/*", LAUNCHER, SUBMIT, "pyspark-shell"]
     scala = next((path.name.split("_")[1].split("-")[0] for path in home.glob("jars/spark-core_*.jar")), "")
     environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_SCALA_VERSION": scala}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with local_spark.start(asked, env=environment, text=True, **pipes) as launcher:
-        told, errors = launcher.communicate()
-    found = [part for part in told.replace("\n", "").split("\0") if part]
+    launcher = local_spark.run(asked, env=environment)
+    found = [part for part in launcher.stdout.replace("\n", "").split("\0") if part]
     if launcher.returncode or SUBMIT not in found:
         raise JobFailed(
             f"Spark's launcher in {home} ended with {launcher.returncode} and did not print its command: "
-            f"{errors.strip()[:500] or 'no message'}"
+            f"{launcher.stderr.strip()[:500] or 'no message'}"
         )
     return [part for part in found[: found.index(SUBMIT) + 1] if part != INCUBATING]

@@ -183,12 +183,17 @@ def _started(app_name: str, master: str | None, short: bool) -> SparkSession:
     starting = None if where.startswith("sc://") else jvm.launch(app_name, where, short=short)
     try:
         import slipring.spark
-    except ImportError as error:
-        raise MissingExtra(f'{app_name} needs Spark: pip install "slipring[spark]" ({error})') from error
-    if starting is not None:
-        starting.connect()
-    with _ctrl_c_stays_ours():
-        return slipring.spark.session(app_name, master=master, **(SHORT if short else {}))
+
+        if starting is not None:
+            starting.connect()
+        with _ctrl_c_stays_ours():
+            return slipring.spark.session(app_name, master=master, **(SHORT if short else {}))
+    except BaseException as error:
+        if starting is not None:
+            starting.end()
+        if isinstance(error, ImportError):
+            raise MissingExtra(f'{app_name} needs Spark: pip install "slipring[spark]" ({error})') from error
+        raise
 
 
 @contextmanager

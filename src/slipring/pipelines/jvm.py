@@ -35,8 +35,9 @@ from .failures import JobFailed, SparkGone
 from .lake import MissingExtra
 
 KEPT_LINES = 400
-ENDS_S = 10.0  # one that is interrupted while it starts may never end by itself
-ARCHIVES_S = 300.0  # of one that writes an archive, on a machine that does other things
+DELETES_S = 3.0
+STARTS_S = 10.0  # one that is interrupted while it starts may never end by itself
+ENDS_S = 300.0  # it may be writing an archive on a machine that does other things
 POLL_S = 0.02
 QUICK = (
     "-XX:TieredStopAtLevel=1",
@@ -54,6 +55,7 @@ SETTINGS = (
 
 _command: _Command | None = None
 _running: Jvm | None = None
+is_starting = False  # a JVM: it cannot be ended yet
 
 
 class _Command:
@@ -79,7 +81,7 @@ def of_a_command(tell: Callable[[str], None]) -> Iterator[None]:
     finally:
         _command = None
         if _running is not None:
-            if _running.makes_archive:
+            if _running.makes_archive and _running.is_alive:
                 tell("writing an archive of Spark's classes, so that it starts faster next time")
             _running.end()
 
@@ -101,12 +103,16 @@ def launch(job: str, master: str, *, short: bool = False) -> Jvm | None:
     """Start the JVM of this process, unless it has one; the caller connects to it later.
 
     short: the job is over before a JVM is warm."""
-    global _running
+    global _running, is_starting
     if "pyspark" in sys.modules and _gateway_of_this_process() is not None:
         return None
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return None  # somebody else's, as spark-submit has it
-    _running = Jvm(job, master, short=short)
+    is_starting = True
+    try:
+        _running = Jvm(job, master, short=short)
+    finally:
+        is_starting = False
     return _running
 
 
@@ -122,6 +128,8 @@ class Jvm:
     def __init__(self, job: str, master: str, *, short: bool) -> None:
         needed(job)
         self._short = short
+        self._is_connected = False
+        self._told_to_end_s: float | None = None
         self._archive = class_archive.Archive()
         self._place = tempfile.mkdtemp(prefix="slipring-spark-")
         self._info = os.path.join(self._place, "connection")
@@ -175,6 +183,7 @@ class Jvm:
         with _in_environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
             gateway = launch_gateway()  # type: ignore[no-untyped-call]
         gateway.proc = self._process
+        self._is_connected = True
         with SparkContext._lock:
             SparkContext._gateway, SparkContext._jvm = gateway, gateway.jvm
 
@@ -193,8 +202,17 @@ class Jvm:
         finally:
             self._clean()
 
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
     def kill(self) -> None:
-        self._process.kill()
+        """End it, whatever it does. Called again and again, it has a moment to delete its files."""
+        if self._told_to_end_s is None:
+            self._told_to_end_s = time.monotonic()
+            self._process.terminate()
+        elif time.monotonic() - self._told_to_end_s > DELETES_S:
+            self._process.kill()
 
     def end(self) -> None:
         """End it and wait until it has; keep the archive if it made one."""
@@ -211,7 +229,7 @@ class Jvm:
         with suppress(OSError):
             self._process.stdin.close()
         try:
-            self._process.wait(ARCHIVES_S if self.makes_archive else ENDS_S)
+            self._process.wait(ENDS_S if self._is_connected else STARTS_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from slipring import local_spark
@@ -37,10 +36,8 @@ def executable() -> str:
 def check() -> None:
     """Raise NoJava unless Spark can run."""
     java = executable()
-    with local_spark.start(
-        [java, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as asked:
-        said, _ = asked.communicate()
+    asked = local_spark.run([java, "-version"])
+    said = asked.stderr + asked.stdout
     version = re.search(r'version "(?:1\.)?(\d+)', said)
     if version is None:
         raise NoJava(f"{java} -version does not tell a version (it ended with {asked.returncode}): {INSTALL}")
