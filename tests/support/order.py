@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests run in one process, and which begin first, for `pytest -n 2 --dist loadgroup --no-loadscope-reorder`.
+"""Which tests run in one process, and which begin first, for `pytest -n 4 --dist loadgroup --no-loadscope-reorder`.
 
 Tests that share something costly are one group: the Spark session with its JVM, the short run of the demo. Each
 program of the core and each example is a group of its own. All other tests of a file are one. Groups that take long
@@ -13,21 +13,27 @@ EACH_TEST_A_GROUP = ("tests/core/test_core_programs.py", "tests/package/test_exa
 # By `pytest --durations=0`; what is not listed takes less.
 LONGEST_FIRST = [
     SHARED["spark"],
-    "tests/spark/test_sink_kills.py",
-    "tests/spark/test_record_killed.py",
     "tests/demo/test_demo_with_spark.py",
-    "tests/spark/test_sink_cluster.py",
+    "tests/spark/test_exactly_once.py",
+    "tests/spark/test_interpreter.py",
+    "tests/spark/test_record_killed.py",
+    "tests/spark/test_cluster.py",
     "tests/spark/test_connect.py",
-    "tests/core/test_core_programs.py",
-    "tests/spark/test_sink_instructions.py",
-    "tests/package/test_examples_run.py",
-    "tests/crash/test_storm.py",
-    "tests/crash/test_storm_structures.py",
-    "tests/spark/test_replay_report_commands.py",
+    "tests/spark/test_class_archive.py",
     "tests/spark/test_record_command.py",
-    SHARED["show"],
-    "tests/speed/test_hot_paths.py",
+    "tests/spark/test_replay_report_commands.py",
+    "tests/core/test_core_programs.py",
+    "tests/package/test_examples_run.py",
+    "tests/spark/test_sink_kills.py",
+    "tests/spark/test_sink_cluster.py",
+    "tests/crash/test_storm.py",
+    "tests/hostile/test_faults.py",
+    "tests/hostile/test_extreme_words.py",
+    "tests/lake/test_killed.py",
+    "tests/processes/test_waiting.py",
     "tests/bridge/test_kills.py",
+    "tests/crash/test_cells_any_instruction.py",
+    SHARED["show"],
 ]
 
 
