@@ -135,7 +135,7 @@ class Server(Closing):
             while not self._stopping:
                 self._turn()
         except KeyboardInterrupt:
-            self.close()  # as promised; a program that needs to know uses start()
+            self.close()  # a program that handles Ctrl-C itself uses start()
         except Exception as error:
             self.error = error
             log.exception("the server of bus %r has ended", self.bus.name)

@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 class Bash(BashComplete):
-    """Bash takes ':' and '=' for words: an address comes in pieces."""
+    """Bash splits words at ':' and '='. Join the pieces of an address again."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         number = int(os.environ["COMP_CWORD"])
@@ -38,7 +38,7 @@ def _whole(pieces: list[str]) -> list[str]:
 
 
 def prepare() -> None:
-    """Before a shell is answered."""
+    """Register the completion of bash; call this before click answers the shell."""
     add_completion_class(Bash)
 
 

@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _FILE = re.compile(r"[\w.,+@%-]+")  # not to be quoted in a shell
 _CALLS = ".calls"
 _PATIENCE_S = 1
-LAKE_MARK = "_slipring.json"  # pipelines.lake.mark, which takes too long to import between two keys
+LAKE_MARK = "_slipring.json"  # pipelines.lake.mark, whose import is too slow for completion
 
 
 def buses(root: str | None) -> list[str]:
@@ -45,7 +45,7 @@ def topics(name: str, root: str | None) -> list[str]:
 
 
 def _quick(address: str) -> str:
-    """The address with little patience; a name as it is."""
+    """Return an address with a short connect_timeout, and a name unchanged."""
     if "://" not in address:
         return address
     return f"{address}{'&' if '?' in address else '?'}connect_timeout={_PATIENCE_S}"
