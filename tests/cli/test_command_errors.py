@@ -154,3 +154,13 @@ def test_without_the_extra_the_command_says_what_to_install(missing):
     )
     assert ended.returncode == 2
     assert ended.stderr == f'slipring: error: the command line needs {missing}: pip install "slipring[cli]"\n'
+
+
+def test_advice_fits_what_is_denied_and_what_is_full():
+    import slipring
+    from slipring.cli.failures import describe
+
+    hidden = slipring.Denied("the boot id is hidden: make it readable", argument="root")
+    assert "owner" not in describe(hidden)
+    assert "ask the owner of the topic" in describe(slipring.Denied("not yours", argument="topic"))
+    assert "`slipring rm`" in describe(slipring.NoSpace("no space", argument="root"))

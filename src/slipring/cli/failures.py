@@ -27,14 +27,17 @@ _FIXES: dict[type[slipring.SlipringError], str] = {
     slipring.NoSpace: "free some with `slipring rm`, or choose another --root; `df -h` shows what is left",
 }
 
-_OF_THE_BUS = ("name", "key", "root")  # an error about the address or place of a bus says itself what to do
+_OF_THE_BUS = ("name", "key")  # an error about the address of a bus, not a topic, says what to do
 
 
 def describe(error: BaseException) -> str:
     """The error in one printable line, with its fix."""
     if isinstance(error, slipring.SlipringError):
         fix = next((_FIXES[kind] for kind in type(error).__mro__ if kind in _FIXES), "")
-        if error.argument in _OF_THE_BUS:
+        is_of_the_place = (
+            isinstance(error, slipring.Denied) and error.argument == "root"
+        )  # of no topic's mode
+        if error.argument in _OF_THE_BUS or is_of_the_place:
             fix = ""
         notes = getattr(error, "__notes__", ())  # what the command line may have meant
         fix = "; ".join(filter(None, (*notes, fix)))
