@@ -2,8 +2,8 @@
 """What the log says about a Parquet file: rows, runs of offsets, times, types, size and check sum.
 
 They are read from the rows of the narrow columns. Parquet's statistics would be faster, but pyarrow ends the process
-(std::terminate) where the footer of a damaged file contradicts itself. A hole is told from a message by its time, which
-is NULL: its span may be 1, too, and bodies are too wide to be looked at.
+(std::terminate) where the footer of a damaged file contradicts itself. The time of a hole is NULL, which no message's
+is: its span may be 1, as a message's, and bodies are too wide to be read.
 """
 
 from __future__ import annotations
