@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files that the order of the tests names are there: a renamed one would lose its place unnoticed."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from support import order
@@ -20,3 +22,17 @@ def test_a_shared_fixture_brings_its_tests_into_one_group(request):
     assert order._group(Item()) == order.SHARED["spark"]
     Item.fixturenames = ("bus",)
     assert order._group(Item()) == "tests/unit/test_order.py"
+
+
+def run_of(dist):
+    return SimpleNamespace(getoption={"dist": dist}.get)
+
+
+def test_a_run_whose_groups_are_ignored_ends_and_says_what_to_install():
+    with pytest.raises(pytest.exit.Exception, match=r"ignore groups: 'a.py::x\[1@2\]' has none; install"):
+        order.check_groups(run_of("loadgroup"), ["a.py::x[0]@the Spark session", "a.py::x[1@2]"])
+
+
+def test_a_run_with_groups_or_without_any_distribution_by_them_goes_on():
+    order.check_groups(run_of("loadgroup"), ["a.py::x[0]@the Spark session", "a.py::y@a.py"])
+    order.check_groups(run_of("no"), ["a.py::x[0]"])
