@@ -2,7 +2,7 @@
  *
  * A C program on the same topics as Python. Build it from the repository's root:
  *
- *     cc -std=c11 -D_GNU_SOURCE -O2 -Icore/include core/examples/hello.c core/src/[a-z]*.c -lpthread -o hello
+ *     cc -std=c11 -D_GNU_SOURCE -O2 -Icore/include -Icore/src core/examples/hello.c $(find core/src -name '*.c') -lpthread -o hello
  *
  * Publish from C, subscribe in Python:
  *
@@ -41,7 +41,7 @@ static int publish(const char *bus, const char *topic, char **texts) {
 static int subscribe(const char *bus, const char *topic, int count) {
     static char body[1 << 20];
     char meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
-    slipring_subscribing how = {.start = SLIPRING_START_NEW, .lossy = -1};
+    slipring_subscriber_settings how = {.start = SLIPRING_START_NEW, .lossy = -1};
     slipring_subscriber *sub;
     slipring_message m;
     if (slipring_subscriber_open(bus, topic, &how, &sub)) return complain();

@@ -105,7 +105,7 @@ int slipring_topic_create(const char *bus, const char *topic, const slipring_set
 int slipring_topic_remove(const char *bus, const char *topic);
 /* Whether some of the topic's files are there without the others, as a creator or remover that died half-way, or somebody's rm, leaves
  * it; with repair, it is deleted. */
-int slipring_topic_mend(const char *bus, const char *topic, bool repair, bool *half);
+int slipring_topic_repair(const char *bus, const char *topic, bool repair, bool *half);
 int slipring_check_name(const char *argument, const char *name); /* OK or BAD_ARGUMENT */
 
 /* Publishing ------------------------------------------------------------------------------------------------ */
@@ -137,10 +137,10 @@ int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t
 /* As send_as, and never waits. note is called with the sequence when the message is written and before it can be read;
  * if it does not return 0, the message is aborted and its value returned. What note wrote down (the number of a message
  * at its origin, say) is thus there for every message that was ever readable, wherever the process is killed. */
-typedef int (*slipring_note)(void *context, uint64_t seq);
-int slipring_publisher_send_noted(slipring_publisher *pub, const void *body, size_t size, const char *type,
+typedef int (*slipring_precommit)(void *context, uint64_t seq);
+int slipring_publisher_send_precommit(slipring_publisher *pub, const void *body, size_t size, const char *type,
                                   size_t type_size, const char *sender, size_t sender_size, int64_t time_ns,
-                                  slipring_note note, void *context, uint64_t *seq);
+                                  slipring_precommit note, void *context, uint64_t *seq);
 /* Whether a body of that size and type could ever be sent: OK, TOO_LARGE, BAD_ARGUMENT and so on. */
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size);
 /* Never waits; sends a prefix of the bodies, tells how many, and says why it stopped (SLIPRING_OK: all). */
@@ -182,7 +182,7 @@ typedef struct slipring_filter { /* copied; NULL and 0: no filter */
     uint64_t own_since;
 } slipring_filter;
 
-typedef struct slipring_subscribing {
+typedef struct slipring_subscriber_settings {
     int start;
     uint64_t start_seq;
     int lossy; /* -1: as the topic delivers */
@@ -190,7 +190,7 @@ typedef struct slipring_subscribing {
     const char *cursor; /* NULL: none */
     int64_t expires_ns; /* of a new cursor; 0: never */
     const slipring_filter *filter;
-} slipring_subscribing;
+} slipring_subscriber_settings;
 
 typedef struct slipring_message {
     uint64_t seq;
@@ -208,7 +208,7 @@ typedef struct slipring_counts {
     bool reliable; /* nothing is reclaimed before this subscriber passed it */
 } slipring_counts;
 
-int slipring_subscriber_open(const char *bus, const char *topic, const slipring_subscribing *how,
+int slipring_subscriber_open(const char *bus, const char *topic, const slipring_subscriber_settings *how,
                              slipring_subscriber **out);
 void slipring_subscriber_close(slipring_subscriber *sub);
 
@@ -294,11 +294,11 @@ typedef struct slipring_frame_buffer {
     size_t size;
 } slipring_frame_buffer;
 
-typedef struct slipring_frame_note {
+typedef struct slipring_frame_message {
     int64_t start_ns, end_ns; /* 0: when the buffer was taken; when it was sent */
     const void *meta;
     uint32_t meta_size, meta_kind;
-} slipring_frame_note;
+} slipring_frame_message;
 
 /* Streams as given, or with count 0 as they are. Other streams than before: another pool, which readers follow. */
 int slipring_frame_writer_open(slipring_publisher *pub, const char *bus, const char *topic, const slipring_stream *streams,
@@ -308,19 +308,19 @@ void slipring_frame_writer_stop(slipring_frame_writer *writer);
 void slipring_frame_writer_close(slipring_frame_writer *writer);
 const slipring_stream *slipring_frame_writer_streams(const slipring_frame_writer *writer, size_t *count);
 int slipring_frame_writer_take(slipring_frame_writer *writer, uint32_t stream, slipring_frame_buffer *out);
-int slipring_frame_writer_send(slipring_frame_writer *writer, uint32_t buffer, const slipring_frame_note *note,
+int slipring_frame_writer_send(slipring_frame_writer *writer, uint32_t buffer, const slipring_frame_message *note,
                                uint64_t *id, uint64_t *seq);
 int slipring_frame_writer_abort(slipring_frame_writer *writer, uint32_t buffer);
 
 typedef struct slipring_frame_reader slipring_frame_reader;
 
-typedef struct slipring_frame_reading {
+typedef struct slipring_frame_reader_settings {
     const char *stream; /* NULL: all of them */
     int start;          /* NEW (since the subscriber opened), LAST or OLDEST; SEQ: the subscriber was there before the topic */
     bool conflate;
     const slipring_stream *insist; /* name "": any stream; dimensions 0 and dtype "": any */
     size_t insist_count;
-} slipring_frame_reading;
+} slipring_frame_reader_settings;
 
 typedef struct slipring_frame {
     const void *data; /* in place */
@@ -335,7 +335,7 @@ typedef struct slipring_frame {
 } slipring_frame;
 
 int slipring_frame_reader_open(slipring_subscriber *sub, const char *bus, const char *topic,
-                               const slipring_frame_reading *how, slipring_frame_reader **out);
+                               const slipring_frame_reader_settings *how, slipring_frame_reader **out);
 void slipring_frame_reader_close(slipring_frame_reader *reader); /* frames not released are unmapped */
 /* The next frame, held, or EMPTY. Never waits: slipring_wait on the subscriber tells when to try again. */
 int slipring_frame_reader_take(slipring_frame_reader *reader, slipring_frame *out);
@@ -352,9 +352,9 @@ typedef struct slipring_pool_info {
     uint32_t stream_count;
     slipring_stream stream[SLIPRING_MAX_STREAMS];
 } slipring_pool_info;
-int slipring_pool_look(const char *bus, const char *topic, slipring_pool_info *out);
+int slipring_pool_inspect(const char *bus, const char *topic, slipring_pool_info *out);
 
-/* Cells: the newest values of one writer for one reader (cells.c tells how) ------------------------------------ */
+/* Cells: the newest values of one writer for one reader (cells/cells.c tells how) ------------------------------------ */
 
 typedef struct slipring_cells_settings {
     uint64_t item_size; /* bytes of an element; 0: whatever is there */
@@ -418,13 +418,13 @@ typedef struct slipring_cells_info {
     char format[SLIPRING_MAX_FORMAT + 1];
 } slipring_cells_info;
 /* Reads shared memory only, and verifies it: CORRUPT if cells are missing or owned twice. */
-int slipring_cells_look(const char *bus, const char *name, slipring_cells_info *out);
+int slipring_cells_inspect(const char *bus, const char *name, slipring_cells_info *out);
 /* Forgets the dead; tells how many. */
 int slipring_cells_sweep(const char *bus, const char *name, uint32_t *swept);
 
 /* Looking: reads shared memory only, asks no process -------------------------------------------------------- */
 
-typedef struct slipring_looker slipring_looker;
+typedef struct slipring_inspector slipring_inspector;
 
 typedef struct slipring_topic_info {
     uint64_t generation, capacity, slots, oldest, freed, tail, published, abandoned, unsettled, bytes;
@@ -457,13 +457,13 @@ typedef struct slipring_cursor_info {
     char name[SLIPRING_MAX_CURSOR_NAME + 1];
 } slipring_cursor_info;
 
-int slipring_looker_open(const char *bus, const char *topic, slipring_looker **out);
-void slipring_looker_close(slipring_looker *looker);
-int slipring_looker_topic(slipring_looker *looker, slipring_topic_info *out);
-int slipring_looker_writer(slipring_looker *looker, uint32_t entry, slipring_writer_info *out);
-int slipring_looker_reader(slipring_looker *looker, uint32_t entry, slipring_reader_info *out);
-int slipring_looker_cursor(slipring_looker *looker, uint32_t entry, slipring_cursor_info *out);
-int slipring_looker_verify(slipring_looker *looker); /* OK or SLIPRING_CORRUPT with what is wrong */
+int slipring_inspector_open(const char *bus, const char *topic, slipring_inspector **out);
+void slipring_inspector_close(slipring_inspector *looker);
+int slipring_inspector_topic(slipring_inspector *looker, slipring_topic_info *out);
+int slipring_inspector_writer(slipring_inspector *looker, uint32_t entry, slipring_writer_info *out);
+int slipring_inspector_reader(slipring_inspector *looker, uint32_t entry, slipring_reader_info *out);
+int slipring_inspector_cursor(slipring_inspector *looker, uint32_t entry, slipring_cursor_info *out);
+int slipring_inspector_verify(slipring_inspector *looker); /* OK or SLIPRING_CORRUPT with what is wrong */
 
 /* Ranges: what lies between two sequences, read as often as need be, by who has no entry in any table and holds nothing
  * back. Used by one thread at a time. */

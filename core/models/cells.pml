@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cells as core/src/cells.c does it: one writer, one reader, each killed between any two steps and restarted. A step is
+ * Cells as core/src/cells/cells.c does it: one writer, one reader, each killed between any two steps and restarted. A step is
  * one shared access (memory is sequentially consistent here; orders are TSAN's business). Checked: every cell is in one
  * place; no element is torn, repeated or out of order; what the reader holds does not change; a put swaps at most twice.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Claiming among many writers as core/src/claim.c (claim_many, help), claim.h (slr_reserve, slr_commit), reclaim.c (settle)
- * and sweep.c do it: each writer is killed between any two steps, and its entry is taken over by another. A step is one
+ * Claiming among many writers as core/src/ring/claim.c (claim_many, help), claim.h (slr_reserve, slr_commit), reclaim.c (settle)
+ * and reclaim.c do it: each writer is killed between any two steps, and its entry is taken over by another. A step is one
  * shared access; memory is sequentially consistent. Reclaiming is reduced to freed, which passes what is settled: what
  * holds it back is in reclaim.pml. With RUN 2 a writer claims two at once whenever there is room for them.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Frames as core/src/frame_buffers.c and frame_hold.c do it: one writer, some readers, each killed between any two steps
+ * Frames as core/src/frames/buffers.c and frames/hold.c do it: one writer, some readers, each killed between any two steps
  * and restarted. A step is one shared access (memory is sequentially consistent here, which the two full fences make
  * good for). The writer may try the buffers in any order. Checked: what a reader holds is the frame that was announced,
  * whole, and does not change.

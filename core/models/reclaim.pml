@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Holding against reclaiming, as core/src/hold.c (slipring_subscriber_hold), read.c (slr_intact) and reclaim.c
+ * Holding against reclaiming, as core/src/ports/hold.c (slipring_subscriber_hold), read.c (slr_intact) and reclaim.c
  * (reclaim_round, advance_freed) do it: writers that make room by moving oldest, then freed, and readers that hold a
  * message in place or copy it without a hold; each killed between any two steps. A step is one shared access; memory is
  * sequentially consistent, which the fences make good for. Sequences are claimed one after the other (claim.pml has how).

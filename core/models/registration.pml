@@ -6,10 +6,10 @@
  *
  *     subscriber.c  take_entry, lock_entry, own_entry, set_kind, slipring_subscriber_close
  *     publisher.c   attach, lock_entry, own_entry, slipring_publisher_close
- *     claim.c       slr_claimer_start; sweep.c  slr_abandon_claims (what the entry's last owner left)
- *     sweep.c       slr_sweep_readers, slr_sweep_writers, abandon_dead_claims; reclaim.c  slr_sweep_reader
+ *     claim.c       slr_claimer_start; reclaim.c  slr_abandon_claims (what the entry's last owner left)
+ *     reclaim.c       slr_sweep_readers, slr_sweep_writers, abandon_dead_claims; reclaim.c  slr_sweep_reader
  *     reclaim.c     advance_freed, lowest_hold with check_lives (holds of the dead are lifted)
- *     look.c        slr_judge_claim (a reader passes over a dead writer's claim)
+ *     slot_state.c        slr_slot_read_claim (a reader passes over a dead writer's claim)
  *     peers.c       slr_lock_try, slr_lock_held: a lock is its owner's until it is closed or its owner dies
  *
  * A table of readers (each with a hold, against a reclaimer) or, with -DWRITERS, of writers (each with a claim, against a

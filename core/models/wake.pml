@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping and waking as core/src/wait.c, wait.h (slr_wake_sleepers), publisher.h (slr_wake_readers), will.h and sleep.c
+ * Sleeping and waking as core/src/wait/futex.c, futex.h (slr_wake_sleepers), publisher.h (slr_wake_readers), death_wake.h and sleep.c
  * (sleep_on) do it: publishers and readers, each killed between any two steps, on one futex word {count, waking, sleeping};
  * the word `orphan`, at which the kernel wakes one sleeper for a dead publisher or reader that had made a will; and the
  * slots. A step is one shared access or one system call, of futex_waitv one of its words; memory is sequentially
@@ -35,7 +35,7 @@ byte ready;   /* messages that can be read; the slot of a reader that has read t
 #define A_PUBLISHER READERS
 bit at_word[ANYBODY], at_orphan[ANYBODY]; /* stands in the queue there */
 bit woken[ANYBODY];    /* at one of them, since it came */
-bit bereaved[ANYBODY]; /* at `orphan` */
+bit publisher_died[ANYBODY]; /* at `orphan` */
 bit asleep[ANYBODY];
 byte position[READERS];
 byte deaths_left, ended;
@@ -53,9 +53,9 @@ inline die() {
 #ifdef BREAK_HEIRS_WILL
     :: me != A_PUBLISHER
 #endif
-    :: at_orphan[0] -> at_orphan[0] = 0; bereaved[0] = 1; woken[0] = 1; asleep[0] = 0
+    :: at_orphan[0] -> at_orphan[0] = 0; publisher_died[0] = 1; woken[0] = 1; asleep[0] = 0
 #if READERS > 1
-    :: at_orphan[1] -> at_orphan[1] = 0; bereaved[1] = 1; woken[1] = 1; asleep[1] = 0
+    :: at_orphan[1] -> at_orphan[1] = 0; publisher_died[1] = 1; woken[1] = 1; asleep[1] = 0
 #endif
     :: else
 #endif
@@ -154,7 +154,7 @@ end:    if
         may_die();
 left:
         skip;
-        d_step { leave_queues(); value = bereaved[me]; bereaved[me] = 0; woken[me] = 0 }
+        d_step { leave_queues(); value = publisher_died[me]; publisher_died[me] = 0; woken[me] = 0 }
         if
 #ifdef BREAK_HEIR
         :: false

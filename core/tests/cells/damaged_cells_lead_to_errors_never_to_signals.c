@@ -32,7 +32,7 @@ static void use_all(void) {
     const slipring_element *elements;
     size_t count;
     char value[STAMP_WORDS * 8] = "value";
-    fine_or_refused(slipring_cells_look(bus, "c", &info));
+    fine_or_refused(slipring_cells_inspect(bus, "c", &info));
     int code = slipring_cells_writer_open(bus, "c", &writer);
     fine_or_refused(code);
     if (!code) {
@@ -85,7 +85,7 @@ static void other_files(void) {
         slipring_cells_info info;
         fresh();
         CHECK(stat(path, &status) == 0 && status.st_size != sizes[i] && truncate(path, sizes[i]) == 0);
-        CHECK(is_refusal(slipring_cells_look(bus, "c", &info)));
+        CHECK(is_refusal(slipring_cells_inspect(bus, "c", &info)));
         use_all();
     }
     CHECK_OK(slipring_cells_remove(bus, "c"));

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "ends_world.h"
-#include "points.h"
+#include "base/crash_points.h"
 
 const char *const points[] = {
 #include "cells-points-in-sources.h"
@@ -116,7 +116,7 @@ void remove_cells(void) {
 }
 static void leave_both_ends(void *ignored) {
     (void)ignored;
-    slr_point_arm(NULL, 0);
+    slr_crash_point_arm(NULL, 0);
     writer = cells_writer("c");
     reader = cells_reader("c");
     kill(getpid(), SIGKILL);

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "points.h"
+#include "base/crash_points.h"
 
 void world_open(void) {
     record = shared_memory(sizeof *record);
-    slr_point_watch(note);
+    slr_crash_point_watch(note);
 }
 
 bool ends_in_return(size_t point) { return strcmp(points[point], "cells.take.accounted") == 0; }
@@ -22,8 +22,8 @@ static void act(void *argument) {
     const struct order *order = argument;
     writer = NULL;
     reader = NULL;
-    slr_point_watch(note);
-    if (order->point) slr_point_arm(order->point, order->hits);
+    slr_crash_point_watch(note);
+    if (order->point) slr_crash_point_arm(order->point, order->hits);
     order->act();
 }
 

@@ -3,12 +3,12 @@
  * A writer dies with its claim reserved but not yet counted in tail; whoever sweeps, readers stay at or below tail,
  * so that what they commit there can be opened again, and nobody's lag is negative.
  */
-#include "points.h"
+#include "base/crash_points.h"
 #include "world.h"
 
 static void die_at(void *point) {
     slipring_publisher *pub = publisher("t", NULL);
-    slr_point_arm(point, 1);
+    slr_crash_point_arm(point, 1);
     send_text(pub, "never seen");
 }
 

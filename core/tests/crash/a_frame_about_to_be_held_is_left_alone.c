@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "frame_topic.h"
-#include "points.h"
+#include "base/crash_points.h"
 
 #define BUFFERS 4
 
@@ -15,7 +15,7 @@ static uint64_t sent;
 
 static void send_more(const char *point) {
     if (strcmp(point, "frame_reader.told")) return;
-    slr_point_watch(NULL);
+    slr_crash_point_watch(NULL);
     for (int i = 0; i < BUFFERS - 2; i++) send_frame(w, 0, sent++); /* beside it and the newest */
 }
 
@@ -27,7 +27,7 @@ static void run(void) {
         slipring_frame frame;
         uint64_t next = sent;
         send_frame(w, 0, sent++);
-        slr_point_watch(send_more);
+        slr_crash_point_watch(send_more);
         CHECK(take_frame(r, &frame));
         CHECK_EQ(read_stamp(&frame), next);
         release_frame(r, &frame);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "harness.h"
-#include "points.h"
+#include "base/crash_points.h"
 
 #define SPIN_NS (8000 * INT64_C(1000000))
 #define PATIENCE_S 4
@@ -29,7 +29,7 @@ static void spin_and_read(void *unused) {
 
 static void die_with_a_claim(void *unused) {
     (void)unused;
-    slr_point_arm("send.filled", 1);
+    slr_crash_point_arm("send.filled", 1);
     send_text(publisher("t", NULL), "lost");
 }
 

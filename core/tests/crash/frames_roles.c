@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
-#include "frame_reader.h"
-#include "frame_writer.h"
+#include "frames/reader.h"
+#include "frames/writer.h"
 #include "frames_world.h"
-#include "points.h"
+#include "base/crash_points.h"
 
 struct frames_log *record;
 
@@ -32,13 +32,13 @@ static void watch(const char *name) {
     note(name);
     if (disturb_writer && strcmp(name, "frame.marked") == 0) {
         disturb_writer = false;
-        slr_poke(&victim_reading.reader->sub->self->held, (UINT64_C(1) << BUFFERS) - 1);
+        slr_store_relaxed(&victim_reading.reader->sub->self->held, (UINT64_C(1) << BUFFERS) - 1);
     }
     if (disturb_writer || !victim_reading.reader) return;
-    if (strcmp(name, "frame.left_alone") == 0) slr_poke(&victim_reading.reader->sub->self->held, 0);
+    if (strcmp(name, "frame.left_alone") == 0) slr_store_relaxed(&victim_reading.reader->sub->self->held, 0);
     if (disturb_reader && strcmp(name, "frame_reader.bit_set") == 0) {
         disturb_reader = false;
-        for (uint32_t b = 0; b < BUFFERS; b++) slr_poke(&victim.writer->pool->buffer[b].word, SLR_BUFFER_WRITING);
+        for (uint32_t b = 0; b < BUFFERS; b++) slr_store_relaxed(&victim.writer->pool->buffer[b].word, SLR_BUFFER_WRITING);
     }
 }
 
@@ -47,14 +47,14 @@ static void write_one(struct writing w, bool finish) {
     uint64_t id, seq, value = w.writer->counts[0];
     CHECK_OK(slipring_frame_writer_take(w.writer, 0, &buffer));
     stamp_frame(buffer.data, buffer.size / 2, value);
-    slr_point_reached("test.half_written");
+    slr_crash_point_reached("test.half_written");
     stamp_frame(buffer.data, buffer.size, value);
     if (!finish) {
         CHECK_OK(slipring_frame_writer_abort(w.writer, buffer.buffer));
         return;
     }
     sending = strcmp(w.writer->pool->stream[0].name, "main") == 0 ? &record->announced : &record->others;
-    CHECK_OK(slipring_frame_writer_send(w.writer, buffer.buffer, &(slipring_frame_note){0}, &id, &seq));
+    CHECK_OK(slipring_frame_writer_send(w.writer, buffer.buffer, &(slipring_frame_message){0}, &id, &seq));
     sending = NULL;
 }
 
@@ -120,7 +120,7 @@ static void remove_what_there_is(void) {
 
 static void mend(void) {
     bool half;
-    CHECK_OK(slipring_topic_mend(bus, "t", true, &half));
+    CHECK_OK(slipring_topic_repair(bus, "t", true, &half));
 }
 
 static void remove_it(void) { CHECK_OK(slipring_topic_remove(bus, "t")); }
@@ -151,8 +151,8 @@ struct order {
 
 static void act(void *argument) {
     const struct order *order = argument;
-    slr_point_watch(watch);
-    if (order->point) slr_point_arm(order->point, order->hits);
+    slr_crash_point_watch(watch);
+    if (order->point) slr_crash_point_arm(order->point, order->hits);
     order->role->act();
 }
 

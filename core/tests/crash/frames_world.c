@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <string.h>
 
-#include "frame_reader.h"
-#include "frame_writer.h"
+#include "frames/reader.h"
+#include "frames/writer.h"
 
 static struct writing live;
 static struct reading survivor;
@@ -45,7 +45,7 @@ static void read_all(struct reading r, uint64_t *next) {
 static void all_buffers_are_there(struct writing w) {
     slipring_frame_buffer buffer;
     for (uint32_t b = 0; b < BUFFERS; b++)
-        CHECK(slr_buffer_state_of(slr_peek(&w.writer->pool->buffer[b].word)) != SLR_BUFFER_WRITING);
+        CHECK(slr_buffer_state_of(slr_load_relaxed(&w.writer->pool->buffer[b].word)) != SLR_BUFFER_WRITING);
     for (int i = 0; i < BUFFERS; i++) CHECK_OK(slipring_frame_writer_take(w.writer, 0, &buffer));
     CHECK_CODE(slipring_frame_writer_take(w.writer, 0, &buffer), SLIPRING_FULL);
     for (uint32_t i = 0; i < BUFFERS; i++) CHECK_OK(slipring_frame_writer_abort(w.writer, i));
@@ -81,7 +81,7 @@ static void the_topic_is_gone(void) {
     CHECK(code == SLIPRING_TOPIC_GONE || code == SLIPRING_EMPTY); /* killed before it was marked: found by waiting */
     reading_end(survivor);
     static unsigned judged;
-    if (judged++ % 2) CHECK_OK(slipring_topic_mend(bus, "t", true, &half));
+    if (judged++ % 2) CHECK_OK(slipring_topic_repair(bus, "t", true, &half));
     record->announced = 0;
     begins_anew();
 }
@@ -101,7 +101,7 @@ void world_judge(const struct role *role) {
     if (!role->live_writer) live = writing("t", &s, 1);
     CHECK_EQ(live.writer->counts[0], record->announced);
     for (uint32_t b = 0; b < BUFFERS; b++) /* nothing is left as the dead left it */
-        CHECK(slr_buffer_state_of(slr_peek(&live.writer->pool->buffer[b].word)) != SLR_BUFFER_WRITING);
+        CHECK(slr_buffer_state_of(slr_load_relaxed(&live.writer->pool->buffer[b].word)) != SLR_BUFFER_WRITING);
     for (int i = 0; i < 3 * BUFFERS; i++) {
         next_of(live);
         if (i % 3 == 0) read_all(survivor, &next_id);

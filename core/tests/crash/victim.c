@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "points.h"
+#include "base/crash_points.h"
 #include "world.h"
 
 struct log *record;
@@ -31,8 +31,8 @@ static void note(const char *name) {
 
 void become(uint32_t as, const char *point) {
     source = as;
-    slr_point_watch(note_commit);
-    slr_point_arm(point, 1);
+    slr_crash_point_watch(note_commit);
+    slr_crash_point_arm(point, 1);
 }
 
 void forget_points(void) {
@@ -50,8 +50,8 @@ struct order {
 static void act(void *argument) {
     const struct order *order = argument;
     source = order->as;
-    slr_point_watch(note);
-    if (order->point) slr_point_arm(order->point, order->hits);
+    slr_crash_point_watch(note);
+    if (order->point) slr_crash_point_arm(order->point, order->hits);
     order->role->act();
     record->done++;
 }

@@ -9,7 +9,7 @@
 
 static slipring_publisher *pub;
 static slipring_subscriber *sub;
-static slipring_looker *looker;
+static slipring_inspector *looker;
 static slipring_range *range;
 static slipring_cells_writer *cells_writer;
 static slipring_cells_reader *cells_reader;
@@ -44,7 +44,7 @@ static int create_again(void) { return slipring_topic_create(bus, "t", &reliable
 static int remove_it(void) { return slipring_topic_remove(bus, "t"); }
 static int mend(void) {
     bool half;
-    return slipring_topic_mend(bus, "t", true, &half);
+    return slipring_topic_repair(bus, "t", true, &half);
 }
 static int sweep(void) {
     uint32_t swept;
@@ -68,7 +68,7 @@ static int count_subscribers(void) {
     return count < 0 ? count : SLIPRING_OK;
 }
 
-static int subscribe(const slipring_subscribing *how) { return slipring_subscriber_open(bus, "t", how, &sub); }
+static int subscribe(const slipring_subscriber_settings *how) { return slipring_subscriber_open(bus, "t", how, &sub); }
 static int open_reliable(void) { return subscribe(SUBSCRIBING(.start = SLIPRING_START_OLDEST)); }
 static int open_lossy(void) { return subscribe(SUBSCRIBING(.start = SLIPRING_START_LAST, .lossy = ASK_LOSSY)); }
 static int open_filtered(void) {
@@ -117,11 +117,11 @@ static int wait_for_room(void) {
 
 static int look(void) {
     slipring_topic_info info;
-    int code = slipring_looker_open(bus, "t", &looker);
+    int code = slipring_inspector_open(bus, "t", &looker);
     if (code) return code;
-    code = slipring_looker_topic(looker, &info);
-    if (!code) code = slipring_looker_verify(looker);
-    slipring_looker_close(looker);
+    code = slipring_inspector_topic(looker, &info);
+    if (!code) code = slipring_inspector_verify(looker);
+    slipring_inspector_close(looker);
     return code;
 }
 static int read_range(void) {
@@ -160,7 +160,7 @@ static int wait_for_cell(void) {
 static int look_at_cells(void) {
     slipring_cells_info info;
     uint32_t swept;
-    int code = slipring_cells_look(bus, "c", &info);
+    int code = slipring_cells_inspect(bus, "c", &info);
     return code ? code : slipring_cells_sweep(bus, "c", &swept);
 }
 
@@ -179,7 +179,7 @@ static void frames_with_pool(void) { frames_topic(), ok(open_frame_writer()); }
 static void pool_without_writer(void) { frames_with_pool(), close_frame_writer(); }
 static void with_frame_reader(void);
 static int open_frame_reader(void) {
-    slipring_frame_reading how = {.start = SLIPRING_START_OLDEST};
+    slipring_frame_reader_settings how = {.start = SLIPRING_START_OLDEST};
     return slipring_frame_reader_open(sub, bus, "t", &how, &frame_reader);
 }
 static void close_frame_reader(void) { slipring_frame_reader_close(frame_reader); }
@@ -190,7 +190,7 @@ static void frame_reader_gone(void) { close_frame_reader(), frames_and_subscribe
 static void frames_gone(void) { close_frame_writer(), close_and_remove(); }
 static int pass_frame(void) {
     slipring_frame_buffer taken;
-    slipring_frame_note note = {.meta = "n", .meta_size = 1};
+    slipring_frame_message note = {.meta = "n", .meta_size = 1};
     slipring_frame frame;
     uint64_t id, seq;
     int code = slipring_frame_writer_take(frame_writer, 0, &taken);
@@ -201,7 +201,7 @@ static int pass_frame(void) {
 }
 static int look_at_pool(void) {
     slipring_pool_info info;
-    return slipring_pool_look(bus, "t", &info);
+    return slipring_pool_inspect(bus, "t", &info);
 }
 
 const struct operation operations[] = {

@@ -85,7 +85,7 @@ static void use_reader(slipring_cells_reader *reader) {
 static void look(void) {
     slipring_cells_info info;
     uint32_t swept;
-    if (answered(slipring_cells_look(bus, CELLS, &info)) == SLIPRING_OK) CHECK(strlen(info.format) <= SLIPRING_MAX_FORMAT);
+    if (answered(slipring_cells_inspect(bus, CELLS, &info)) == SLIPRING_OK) CHECK(strlen(info.format) <= SLIPRING_MAX_FORMAT);
     answered(slipring_cells_sweep(bus, CELLS, &swept));
 }
 

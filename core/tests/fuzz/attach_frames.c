@@ -60,8 +60,8 @@ static void close_writer(struct end *end) {
 }
 
 static bool open_reader(struct end *end, int start, bool conflate) {
-    slipring_subscribing how = {.start = SLIPRING_START_NEW, .lossy = -1};
-    slipring_frame_reading reading = {.start = start, .conflate = conflate};
+    slipring_subscriber_settings how = {.start = SLIPRING_START_NEW, .lossy = -1};
+    slipring_frame_reader_settings reading = {.start = start, .conflate = conflate};
     memset(end, 0, sizeof *end);
     if (answered(slipring_subscriber_open(bus, TOPIC, &how, &end->sub))) return false;
     if (answered(slipring_frame_reader_open(end->sub, bus, TOPIC, &reading, &end->reader)) == SLIPRING_OK) return true;
@@ -78,7 +78,7 @@ static void close_reader(struct end *end) {
 
 static void send_one(slipring_frame_writer *writer, uint32_t stream, bool abort) {
     slipring_frame_buffer buffer;
-    slipring_frame_note note = {.meta = "note", .meta_size = 4};
+    slipring_frame_message note = {.meta = "note", .meta_size = 4};
     uint64_t id, seq;
     if (answered(slipring_frame_writer_take(writer, stream, &buffer))) return;
     memset(buffer.data, 1, buffer.size);
@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     image_restore(&image);
     uint64_t first = take(&in, 1);
     for (uint64_t i = first % 8; i > 0 && more(&in); i--) change(&in, &image, true);
-    answered(slipring_pool_look(bus, TOPIC, &info));
+    answered(slipring_pool_inspect(bus, TOPIC, &info));
     open_writer(&writer, &other, first & 0x80 ? 1 : 0);
     open_reader(&all, SLIPRING_START_OLDEST, false);
     open_reader(&newest, SLIPRING_START_LAST, true);
@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (newest.reader) take_some(newest.reader);
         if (more(&in)) change(&in, &image, false);
     }
-    answered(slipring_pool_look(bus, TOPIC, &info));
+    answered(slipring_pool_inspect(bus, TOPIC, &info));
     close_reader(&newest);
     close_reader(&all);
     close_writer(&writer);

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (second) slipring_publisher_close(second);
     bool half;
     answered(slipring_cursor_drop(bus, TOPIC, "c"));
-    answered(slipring_topic_mend(bus, TOPIC, false, &half));
+    answered(slipring_topic_repair(bus, TOPIC, false, &half));
     CHECK(answered(slipring_topic_remove(bus, TOPIC)) == SLIPRING_OK); /* whatever it is, it can be removed */
     nothing_left();
     return 0;

@@ -4,18 +4,18 @@
  * hostile process could between any two accesses. Given to the build as SLR_ATOMICS_SHIM.
  */
 #undef SLR_ATOMICS_SHIM
-#undef SLR_ATOMICS_H
-#include "atomics.h"
+#undef SLR_BASE_ATOMICS_H
+#include "base/atomics.h"
 
 void fuzz_before_access(void);
 
-#undef slr_peek
-#undef slr_observe
-#undef slr_agree_load
-#define slr_peek(p) (fuzz_before_access(), atomic_load_explicit((p), memory_order_relaxed))
-#define slr_observe(p) (fuzz_before_access(), atomic_load_explicit((p), memory_order_acquire))
-#define slr_agree_load(p) (fuzz_before_access(), atomic_load_explicit((p), memory_order_seq_cst))
+#undef slr_load_relaxed
+#undef slr_load_acquire
+#undef slr_load_seq_cst
+#define slr_load_relaxed(p) (fuzz_before_access(), atomic_load_explicit((p), memory_order_relaxed))
+#define slr_load_acquire(p) (fuzz_before_access(), atomic_load_explicit((p), memory_order_acquire))
+#define slr_load_seq_cst(p) (fuzz_before_access(), atomic_load_explicit((p), memory_order_seq_cst))
 /* A macro is not expanded inside itself: these are the functions, called after the hook. */
-#define slr_swap_if(p, expected, desired) (fuzz_before_access(), slr_swap_if((p), (expected), (desired)))
-#define slr_agree_swap_if(p, expected, desired) (fuzz_before_access(), slr_agree_swap_if((p), (expected), (desired)))
-#define slr_swap_if32(p, expected, desired) (fuzz_before_access(), slr_swap_if32((p), (expected), (desired)))
+#define slr_cas(p, expected, desired) (fuzz_before_access(), slr_cas((p), (expected), (desired)))
+#define slr_cas_seq_cst(p, expected, desired) (fuzz_before_access(), slr_cas_seq_cst((p), (expected), (desired)))
+#define slr_cas32(p, expected, desired) (fuzz_before_access(), slr_cas32((p), (expected), (desired)))

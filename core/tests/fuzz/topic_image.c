@@ -29,7 +29,7 @@ static void make_image(int variant) {
     CHECK(slipring_publisher_open(bus, TOPIC, "fuzz", 4, &settings, &pub) == SLIPRING_OK);
     for (int i = 0; i < 40; i++)
         CHECK(slipring_publisher_send(pub, "0123456789abcdef", (size_t)i % 17, i % 3 ? "a" : "b", 1, SLIPRING_NOW, NULL) == SLIPRING_OK);
-    slipring_subscribing how = {.start = SLIPRING_START_OLDEST, .lossy = -1, .cursor = "c", .expires_ns = INT64_C(1) << 40};
+    slipring_subscriber_settings how = {.start = SLIPRING_START_OLDEST, .lossy = -1, .cursor = "c", .expires_ns = INT64_C(1) << 40};
     CHECK(slipring_subscriber_open(bus, TOPIC, &how, &sub) == SLIPRING_OK);
     for (int i = 0; i < 4; i++) CHECK(slipring_subscriber_recv(sub, buffer, sizeof buffer, &m, meta, SLIPRING_NOW) == SLIPRING_OK);
     CHECK(slipring_subscriber_commit(sub, m.seq + 1) == SLIPRING_OK);
@@ -70,7 +70,7 @@ slipring_publisher *try_publisher(const char *sender) {
 slipring_subscriber *try_subscriber(unsigned kind) {
     slipring_text a = {"a", 1};
     slipring_filter filter = {.types = &a, .type_count = 1, .only_types = true};
-    slipring_subscribing how = {.start = SLIPRING_START_OLDEST, .lossy = -1};
+    slipring_subscriber_settings how = {.start = SLIPRING_START_OLDEST, .lossy = -1};
     slipring_subscriber *sub;
     if (kind % 5 == 1) how.conflate = true;
     if (kind % 5 == 2) how.cursor = "c";
@@ -188,21 +188,21 @@ void use_range(uint64_t number) {
 }
 
 void look_around(void) {
-    slipring_looker *looker;
+    slipring_inspector *looker;
     slipring_topic_info info;
     slipring_writer_info writer;
     slipring_reader_info reader;
     slipring_cursor_info cursor;
     uint32_t swept;
-    if (answered(slipring_looker_open(bus, TOPIC, &looker)) == SLIPRING_OK) {
-        answered(slipring_looker_verify(looker));
-        answered(slipring_looker_topic(looker, &info));
+    if (answered(slipring_inspector_open(bus, TOPIC, &looker)) == SLIPRING_OK) {
+        answered(slipring_inspector_verify(looker));
+        answered(slipring_inspector_topic(looker, &info));
         for (uint32_t e = 0; e < 4; e++) {
-            if (answered(slipring_looker_writer(looker, e, &writer)) == SLIPRING_OK) CHECK(strlen(writer.name) < sizeof writer.name);
-            answered(slipring_looker_reader(looker, e, &reader));
-            if (answered(slipring_looker_cursor(looker, e, &cursor)) == SLIPRING_OK) CHECK(strlen(cursor.name) < sizeof cursor.name);
+            if (answered(slipring_inspector_writer(looker, e, &writer)) == SLIPRING_OK) CHECK(strlen(writer.name) < sizeof writer.name);
+            answered(slipring_inspector_reader(looker, e, &reader));
+            if (answered(slipring_inspector_cursor(looker, e, &cursor)) == SLIPRING_OK) CHECK(strlen(cursor.name) < sizeof cursor.name);
         }
-        slipring_looker_close(looker);
+        slipring_inspector_close(looker);
     }
     answered(slipring_topic_sweep(bus, TOPIC, &swept));
 }

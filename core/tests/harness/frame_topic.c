@@ -29,7 +29,7 @@ void writing_end(struct writing w) {
     slipring_publisher_close(w.pub);
 }
 
-int try_reading(const char *topic, const slipring_frame_reading *how, struct reading *out) {
+int try_reading(const char *topic, const slipring_frame_reader_settings *how, struct reading *out) {
     int code = slipring_subscriber_open(bus, topic, SUBSCRIBING(.start = SLIPRING_START_NEW), &out->sub);
     if (code) return code;
     code = slipring_frame_reader_open(out->sub, bus, topic, how, &out->reader);
@@ -37,7 +37,7 @@ int try_reading(const char *topic, const slipring_frame_reading *how, struct rea
     return code;
 }
 
-struct reading reading(const char *topic, const slipring_frame_reading *how) {
+struct reading reading(const char *topic, const slipring_frame_reader_settings *how) {
     struct reading r;
     CHECK_OK(try_reading(topic, how, &r));
     return r;
@@ -64,7 +64,7 @@ uint64_t send_frame(struct writing w, uint32_t stream, uint64_t value) {
     uint64_t id, seq;
     CHECK_OK(slipring_frame_writer_take(w.writer, stream, &buffer));
     stamp_frame(buffer.data, buffer.size, value);
-    CHECK_OK(slipring_frame_writer_send(w.writer, buffer.buffer, &(slipring_frame_note){0}, &id, &seq));
+    CHECK_OK(slipring_frame_writer_send(w.writer, buffer.buffer, &(slipring_frame_message){0}, &id, &seq));
     return id;
 }
 

@@ -22,9 +22,9 @@ int try_writing(const char *topic, const slipring_stream *streams, size_t count,
 struct writing writing(const char *topic, const slipring_stream *streams, size_t count);
 void writing_end(struct writing w);
 
-#define READING(...) (&(slipring_frame_reading){__VA_ARGS__})
-int try_reading(const char *topic, const slipring_frame_reading *how, struct reading *out);
-struct reading reading(const char *topic, const slipring_frame_reading *how);
+#define READING(...) (&(slipring_frame_reader_settings){__VA_ARGS__})
+int try_reading(const char *topic, const slipring_frame_reader_settings *how, struct reading *out);
+struct reading reading(const char *topic, const slipring_frame_reader_settings *how);
 void reading_end(struct reading r);
 
 void stamp_frame(void *data, size_t size, uint64_t value);

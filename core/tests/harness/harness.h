@@ -61,11 +61,11 @@ bool asleep(pid_t id); /* a process or a thread, in the kernel */
 /* Topics. */
 #define SETTINGS(...) (&(slipring_settings){__VA_ARGS__}) /* lossy and many writers unless said otherwise */
 enum { AS_TOPIC = 0, ASK_LOSSY = 1, ASK_RELIABLE = 2 };    /* for .lossy below */
-#define SUBSCRIBING(...) subscribing((slipring_subscribing){__VA_ARGS__})
-const slipring_subscribing *subscribing(slipring_subscribing how);
+#define SUBSCRIBING(...) subscribing((slipring_subscriber_settings){__VA_ARGS__})
+const slipring_subscriber_settings *subscribing(slipring_subscriber_settings how);
 int try_publisher(const char *topic, const char *sender, const slipring_settings *how, slipring_publisher **out);
 slipring_publisher *publisher(const char *topic, const slipring_settings *how);
-slipring_subscriber *subscriber(const char *topic, const slipring_subscribing *how);
+slipring_subscriber *subscriber(const char *topic, const slipring_subscriber_settings *how);
 uint64_t send_text(slipring_publisher *pub, const char *text);
 uint64_t send_typed(slipring_publisher *pub, const char *text, const char *type);
 

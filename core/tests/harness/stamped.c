@@ -58,6 +58,6 @@ slipring_cells_counts cells_counts(const slipring_cells_reader *reader) {
 
 slipring_cells_info cells_info(const char *name) {
     slipring_cells_info info;
-    CHECK_OK(slipring_cells_look(bus, name, &info));
+    CHECK_OK(slipring_cells_inspect(bus, name, &info));
     return info;
 }

@@ -4,8 +4,8 @@
 
 #include "harness.h"
 
-const slipring_subscribing *subscribing(slipring_subscribing how) {
-    static _Thread_local slipring_subscribing last;
+const slipring_subscriber_settings *subscribing(slipring_subscriber_settings how) {
+    static _Thread_local slipring_subscriber_settings last;
     last = how;
     last.lossy = how.lossy == AS_TOPIC ? -1 : how.lossy == ASK_LOSSY;
     return &last;
@@ -21,7 +21,7 @@ slipring_publisher *publisher(const char *topic, const slipring_settings *how) {
     return pub;
 }
 
-slipring_subscriber *subscriber(const char *topic, const slipring_subscribing *how) {
+slipring_subscriber *subscriber(const char *topic, const slipring_subscriber_settings *how) {
     slipring_subscriber *sub;
     CHECK_OK(slipring_subscriber_open(bus, topic, how, &sub));
     return sub;
@@ -66,42 +66,42 @@ slipring_counts counts(slipring_subscriber *sub) {
     return found;
 }
 
-static slipring_looker *looker(const char *topic) {
-    slipring_looker *found;
-    CHECK_OK(slipring_looker_open(bus, topic, &found));
+static slipring_inspector *looker(const char *topic) {
+    slipring_inspector *found;
+    CHECK_OK(slipring_inspector_open(bus, topic, &found));
     return found;
 }
 
 slipring_topic_info topic_info(const char *topic) {
-    slipring_looker *look = looker(topic);
+    slipring_inspector *look = looker(topic);
     slipring_topic_info info;
-    CHECK_OK(slipring_looker_topic(look, &info));
-    slipring_looker_close(look);
+    CHECK_OK(slipring_inspector_topic(look, &info));
+    slipring_inspector_close(look);
     return info;
 }
 
 void verify(const char *topic) {
-    slipring_looker *look = looker(topic);
-    CHECK_OK(slipring_looker_verify(look));
-    slipring_looker_close(look);
+    slipring_inspector *look = looker(topic);
+    CHECK_OK(slipring_inspector_verify(look));
+    slipring_inspector_close(look);
 }
 
 void no_dead_entries(const char *topic) {
-    slipring_looker *look = looker(topic);
+    slipring_inspector *look = looker(topic);
     slipring_topic_info info;
     slipring_writer_info writer;
     slipring_reader_info reader;
-    CHECK_OK(slipring_looker_topic(look, &info));
+    CHECK_OK(slipring_inspector_topic(look, &info));
     CHECK_EQ(info.unsettled, 0);
     for (uint32_t e = 0; e < info.max_writers; e++) {
-        CHECK_OK(slipring_looker_writer(look, e, &writer));
+        CHECK_OK(slipring_inspector_writer(look, e, &writer));
         if (writer.used && !writer.alive) FAIL("writer entry %u is a dead one's", e);
     }
     for (uint32_t e = 0; e < info.max_readers; e++) {
-        CHECK_OK(slipring_looker_reader(look, e, &reader));
+        CHECK_OK(slipring_inspector_reader(look, e, &reader));
         if (reader.used && !reader.alive) FAIL("reader entry %u is a dead one's", e);
     }
-    slipring_looker_close(look);
+    slipring_inspector_close(look);
 }
 
 bool file_exists(const char *topic, const char *suffix) {

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "crowd.h"
+#include "wait/sleep.h"
 #include "memory.h"
 #include "schedules.h"
 
@@ -153,7 +153,7 @@ static long futex(uint32_t *word, int call, uint32_t value, const struct timespe
 }
 
 /* In their order; others go on between. */
-static long futex_waitv(const struct slr_word *words, int count, const struct timespec *limit) {
+static long futex_waitv(const struct slr_futex_word *words, int count, const struct timespec *limit) {
     if (!schedules_running()) return 0;
     for (int i = 0; i < count; i++) {
         if (queue_if(i, (const void *)(uintptr_t)words[i].address, (uint32_t)words[i].value)) continue;
@@ -189,7 +189,7 @@ long __wrap_syscall(long number, ...) {
     for (int i = 0; i < 4; i++) a[i] = va_arg(list, uintptr_t);
     va_end(list);
     if (number == SYS_get_robust_list) return robust_list((struct robust_list_head **)a[1], (size_t *)a[2]);
-    if (number == SYS_futex_waitv) return futex_waitv((const struct slr_word *)a[0], (int)a[1], (const struct timespec *)a[3]);
+    if (number == SYS_futex_waitv) return futex_waitv((const struct slr_futex_word *)a[0], (int)a[1], (const struct timespec *)a[3]);
     if (number != SYS_futex) schedules_broken("an unknown system call by number");
     return futex((uint32_t *)a[0], (int)a[1], (uint32_t)a[2], (const struct timespec *)a[3]);
 }

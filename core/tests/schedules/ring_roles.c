@@ -2,7 +2,7 @@
  *
  * What writers and readers of ring_world.h do, and what every message they read must be.
  */
-#include "publisher.h"
+#include "ports/publisher.h"
 #include "ring_world.h"
 
 uint64_t ring_second_word(uint64_t first) { return first * UINT64_C(0x9e3779b97f4a7c15) + 1; }
@@ -30,8 +30,8 @@ static void write_loan(uint64_t writer, uint64_t number) {
     MUST(code == SLIPRING_OK, "a claim gives %d: %s", code, slipring_last_error()->message);
     _Atomic uint64_t *body = claim.body;
     uint64_t stamp = writer << 32 | number;
-    slr_poke(&body[0], stamp);
-    slr_poke(&body[1], ring_second_word(stamp));
+    slr_store_relaxed(&body[0], stamp);
+    slr_store_relaxed(&body[1], ring_second_word(stamp));
     MUST_OK(slipring_publisher_commit(ring.pub[writer], &claim));
     ring.stamp_of[claim.seq & 63] = stamp;
     ring.sent++;
@@ -108,9 +108,9 @@ static bool read_held(void) {
     MUST(code == SLIPRING_OK, "hold gives %d: %s", code, slipring_last_error()->message);
     MUST(m.size == RING_BODY, "message %d has %u bytes", (int)m.seq, m.size);
     const _Atomic uint64_t *body = (const _Atomic uint64_t *)m.body;
-    uint64_t words[2] = {slr_peek(&body[0]), slr_peek(&body[1])};
+    uint64_t words[2] = {slr_load_relaxed(&body[0]), slr_load_relaxed(&body[1])};
     check_message(m.seq, words, "held");
-    MUST(slr_peek(&body[0]) == words[0] && slr_peek(&body[1]) == words[1], "message %d changed while it was held", (int)m.seq);
+    MUST(slr_load_relaxed(&body[0]) == words[0] && slr_load_relaxed(&body[1]) == words[1], "message %d changed while it was held", (int)m.seq);
     MUST_OK(slipring_subscriber_release(ring.sub, m.seq));
     return true;
 }
@@ -177,7 +177,7 @@ void ring_read_held(void) { read_all(read_held); }
 void ring_read_batches(void) { read_all(read_batch); }
 void ring_read_columns(void) { read_all(read_columns); }
 
-void ring_remove(void) { slr_segment_tell_removed(ring.pub[0]->s); }
+void ring_remove(void) { slr_segment_mark_removed(ring.pub[0]->s); }
 void ring_read_until_removed(void) {
     int code;
     do code = slipring_wait(&ring.sub, 1, NULL, 0, SLIPRING_FOREVER, 0);

@@ -46,7 +46,7 @@ static uint64_t put(uint64_t number) {
     slipring_cells_writer_shape(w.writer, &shape);
     MUST_OK(slipring_cells_writer_begin(w.writer, &cell));
     _Atomic uint64_t *words = (_Atomic uint64_t *)((uint8_t *)shape.cells + cell * shape.stride);
-    for (int i = 0; i < WORDS; i++) slr_poke(&words[i], word_of(number, i));
+    for (int i = 0; i < WORDS; i++) slr_store_relaxed(&words[i], word_of(number, i));
     MUST_OK(slipring_cells_writer_commit(w.writer, &seq));
     MUST(seq == number, "element %d is put as %d", (int)number, (int)seq);
     return seq;
@@ -61,7 +61,7 @@ static void check_cell(uint32_t cell, uint64_t seq, const char *how) {
     slipring_cells_reader_shape(w.reader, &shape);
     const _Atomic uint64_t *words = (const _Atomic uint64_t *)((const uint8_t *)shape.cells + cell * shape.stride);
     for (int i = 0; i < WORDS; i++)
-        MUST(slr_peek(&words[i]) == word_of(seq, i), "element %d is %s at word %d", (int)seq, how, i);
+        MUST(slr_load_relaxed(&words[i]) == word_of(seq, i), "element %d is %s at word %d", (int)seq, how, i);
 }
 
 static void accept(const slipring_element *e) {
@@ -115,7 +115,7 @@ static void account(void) {
 /* Elements are put and arrive, one by one, more than all cells. */
 static void go_on(void) {
     slipring_cells_info info;
-    MUST_OK(slipring_cells_look(schedules_bus, NAME, &info));
+    MUST_OK(slipring_cells_inspect(schedules_bus, NAME, &info));
     for (uint64_t i = 0; i < 2 * w.depth + 2; i++) {
         put(info.puts + i);
         MUST(take(), "element %d does not arrive after a death", (int)(info.puts + i));

@@ -2,7 +2,7 @@
  *
  * Frames: a writer (thread 0) that fills buffers, a reader (thread 1) that holds a frame, looks twice, and lets go.
  */
-#include "publisher.h"
+#include "ports/publisher.h"
 #include "schedules.h"
 #include "shim.h"
 #include "slipring.h"
@@ -31,8 +31,8 @@ static void send(void) {
     }
     MUST(code == SLIPRING_OK, "take gives %d: %s", code, slipring_last_error()->message);
     _Atomic uint64_t *words = buffer.data;
-    for (int i = 0; i < WORDS; i++) slr_poke(&words[i], word_of(w.sent, i));
-    MUST_OK(slipring_frame_writer_send(w.writer, buffer.buffer, &(slipring_frame_note){0}, &id, &seq));
+    for (int i = 0; i < WORDS; i++) slr_store_relaxed(&words[i], word_of(w.sent, i));
+    MUST_OK(slipring_frame_writer_send(w.writer, buffer.buffer, &(slipring_frame_message){0}, &id, &seq));
     MUST(id == w.sent, "frame %d is sent as %d", (int)w.sent, (int)id);
     w.sent++;
 }
@@ -52,9 +52,9 @@ static void setup(uint32_t buffers, int sends, int takes) {
     memory_alias(s->payload + s->capacity, s->payload, s->capacity);
     MUST_OK(slipring_frame_writer_open(w.pub, schedules_bus, TOPIC, &stream, 1, &w.writer));
     schedules_owner(1);
-    slipring_subscribing how = {.start = SLIPRING_START_NEW, .lossy = -1};
+    slipring_subscriber_settings how = {.start = SLIPRING_START_NEW, .lossy = -1};
     MUST_OK(slipring_subscriber_open(schedules_bus, TOPIC, &how, &w.sub));
-    MUST_OK(slipring_frame_reader_open(w.sub, schedules_bus, TOPIC, &(slipring_frame_reading){.start = SLIPRING_START_NEW},
+    MUST_OK(slipring_frame_reader_open(w.sub, schedules_bus, TOPIC, &(slipring_frame_reader_settings){.start = SLIPRING_START_NEW},
                                        &w.reader));
     for (uint32_t i = 0; i < buffers; i++) send(); /* every buffer has a frame, none was read yet */
 }
@@ -66,7 +66,7 @@ static void write_all(void) {
 static void check_frame(const slipring_frame *f, const char *how) {
     const _Atomic uint64_t *words = (const _Atomic uint64_t *)f->data;
     for (int i = 0; i < WORDS; i++)
-        MUST(slr_peek(&words[i]) == word_of(f->id, i), "frame %d is %s at word %d", (int)f->id, how, i);
+        MUST(slr_load_relaxed(&words[i]) == word_of(f->id, i), "frame %d is %s at word %d", (int)f->id, how, i);
 }
 
 static bool take(void) {

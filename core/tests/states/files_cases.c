@@ -53,7 +53,7 @@ static void remove_topic(void) {
 }
 static void mend(void) {
     bool half;
-    CHECK_OK(slipring_topic_mend(bus, "t", true, &half));
+    CHECK_OK(slipring_topic_repair(bus, "t", true, &half));
 }
 
 static void begin_topic(void) {
@@ -72,7 +72,7 @@ static void begin_half(void) {
     uint32_t count = run_operation(&creator, 3, 0, 0, NULL);
     for (uint32_t step = 1; step < count; step++) {
         remove_topic();
-        CHECK_OK(slipring_topic_mend(bus, "t", true, &(bool){false}));
+        CHECK_OK(slipring_topic_repair(bus, "t", true, &(bool){false}));
         run_operation(&creator, 3, 0, step, NULL);
         if (file_exists("t", "readers") && !file_exists("t", "ring")) return;
     }
@@ -82,11 +82,11 @@ static void begin_half(void) {
 /* If it is there it is whole; if not it can be made. Either way it works, and nothing else is left. */
 static void works(void) {
     slipring_publisher *pub;
-    slipring_looker *look;
+    slipring_inspector *look;
     if (file_exists("t", "ring")) {
-        CHECK_OK(slipring_looker_open(bus, "t", &look));
-        CHECK_OK(slipring_looker_verify(look));
-        slipring_looker_close(look);
+        CHECK_OK(slipring_inspector_open(bus, "t", &look));
+        CHECK_OK(slipring_inspector_verify(look));
+        slipring_inspector_close(look);
     }
     CHECK_OK(try_publisher("t", "heir", &small, &pub));
     only_topic_files();
@@ -133,7 +133,7 @@ static void cells_work(void) {
     slipring_cells_info info;
     const slipring_element *elements;
     size_t count;
-    if (file_exists("t", "cells")) CHECK_OK(slipring_cells_look(bus, "t", &info)); /* whole, and verified */
+    if (file_exists("t", "cells")) CHECK_OK(slipring_cells_inspect(bus, "t", &info)); /* whole, and verified */
     create_cells();
     CHECK_OK(slipring_cells_writer_open(bus, "t", &writer));
     CHECK_OK(slipring_cells_reader_open(bus, "t", &reader));

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "frame_topic.h"
-#include "frame_writer.h"
+#include "frames/writer.h"
 #include "states.h"
 
 #define BUFFERS 4
@@ -60,7 +60,7 @@ static void send(void) {
     uint64_t id, seq;
     if (!open_buffer.data) return;
     NOTED(MOST_SENT)++;
-    CHECK_OK(slipring_frame_writer_send(w.writer, open_buffer.buffer, &(slipring_frame_note){0}, &id, &seq));
+    CHECK_OK(slipring_frame_writer_send(w.writer, open_buffer.buffer, &(slipring_frame_message){0}, &id, &seq));
     CHECK_EQ(id, NOTED(LEAST_SENT));
     NOTED(LEAST_SENT)++;
     open_buffer.data = NULL;

@@ -71,7 +71,7 @@ struct subject {
     void (*save)(void);
     void (*restore)(void);
 };
-/* Each program has one: topics.c, cells.c, frames.c. */
+/* Each program has one: topics.c, cells/cells.c, frames.c. */
 const struct subject *subject_of_this_program(void);
 void explore(void);
 

@@ -20,7 +20,7 @@ static void commit_loan(void) {
 
 static slipring_topic_info info_now(void) {
     slipring_topic_info info;
-    CHECK_OK(slipring_looker_topic(live.look, &info));
+    CHECK_OK(slipring_inspector_topic(live.look, &info));
     return info;
 }
 
@@ -32,12 +32,12 @@ static void tables_are_clean(int more_writers) {
     int writers = 0, readers = 0;
     CHECK_EQ(info.unsettled, 0);
     for (uint32_t e = 0; e < info.max_writers; e++) {
-        CHECK_OK(slipring_looker_writer(live.look, e, &writer));
+        CHECK_OK(slipring_inspector_writer(live.look, e, &writer));
         if (writer.used && !writer.alive) FAIL("writer entry %u is a dead one's", e);
         writers += writer.used;
     }
     for (uint32_t e = 0; e < info.max_readers; e++) {
-        CHECK_OK(slipring_looker_reader(live.look, e, &reader));
+        CHECK_OK(slipring_inspector_reader(live.look, e, &reader));
         if (reader.used && !reader.alive) FAIL("reader entry %u is a dead one's", e);
         readers += reader.used;
     }
@@ -89,7 +89,7 @@ static void take_over_cursors(const struct world *world) {
     slipring_cursor_info cursor;
     bool there = false;
     for (uint32_t e = 0; e < info_now().max_cursors; e++) {
-        CHECK_OK(slipring_looker_cursor(live.look, e, &cursor));
+        CHECK_OK(slipring_inspector_cursor(live.look, e, &cursor));
         if (!cursor.used) continue;
         there = there || !strcmp(cursor.name, "c");
         take_over(&cursor);
@@ -157,7 +157,7 @@ static void directory_is_clean(void) {
 
 void topic_judge(const struct world *world, enum mode mode, bool brief) {
     held_is_unchanged();
-    CHECK_OK(slipring_looker_verify(live.look));
+    CHECK_OK(slipring_inspector_verify(live.look));
     commit_loan();
     slipring_publisher *heir = recover(mode);
     read_now();
@@ -173,7 +173,7 @@ void topic_judge(const struct world *world, enum mode mode, bool brief) {
     new_ones_join(world, brief, heir);
     read_now();
     accounts_are_exact();
-    CHECK_OK(slipring_looker_verify(live.look));
+    CHECK_OK(slipring_inspector_verify(live.look));
     bool one = world->writers == SLIPRING_WRITERS_ONE;
     tables_are_clean(one || heir);
     if (one || heir) slipring_publisher_close(one ? live.pub : heir);

@@ -2,8 +2,8 @@
  *
  * What the survivors' handles remember, kept aside while a judge uses them.
  */
-#include "publisher.h"
-#include "subscriber.h"
+#include "ports/publisher.h"
+#include "ports/subscriber.h"
 #include "topic_survivors.h"
 
 #define READERS 4

@@ -106,7 +106,7 @@ static void act_noted(void) {
         stamp_body(body, number);
         stepping.at_step = at_step;
         ledger->status[source][number] = refuse ? REFUSED : OPEN;
-        int code = slipring_publisher_send_noted(pub, body, body_size(number), "noted", 5, "origin", 6, 1, take_note,
+        int code = slipring_publisher_send_precommit(pub, body, body_size(number), "noted", 5, "origin", 6, 1, take_note,
                                                  &refuse, &seq);
         if (code != SLIPRING_FULL) CHECK_CODE(code, refuse ? SLIPRING_BUSY : SLIPRING_OK);
         ledger->status[source][number] = code ? REFUSED : DONE;

@@ -135,7 +135,7 @@ void topic_begin(const struct world *world) {
     memset(&live, 0, sizeof live);
     live.slots = (int)how.slots;
     CHECK_OK(slipring_topic_create(bus, "t", &how, false));
-    CHECK_OK(slipring_looker_open(bus, "t", &live.look));
+    CHECK_OK(slipring_inspector_open(bus, "t", &live.look));
     source = 0;
     slipring_publisher *by = publisher("t", NULL);
     if (many) live.pub = by, live.lender = publisher("t", NULL);
@@ -152,7 +152,7 @@ void topic_begin(const struct world *world) {
 
 void topic_end(const struct world *world) {
     (void)world;
-    slipring_looker_close(live.look);
+    slipring_inspector_close(live.look);
     if (live.holder) slipring_subscriber_close(live.holder);
     if (live.safe) slipring_subscriber_close(live.safe);
     slipring_subscriber_close(live.sleeper);

@@ -33,7 +33,7 @@ struct sight {
 extern struct survivors {
     slipring_publisher *pub, *lender;               /* many writers only */
     slipring_subscriber *copier, *safe, *holder, *sleeper; /* lossy; reliable, if the topic is; … */
-    slipring_looker *look;
+    slipring_inspector *look;
     struct sight by_copy, by_safe;
     slipring_claim loan;
     uint32_t loan_number;

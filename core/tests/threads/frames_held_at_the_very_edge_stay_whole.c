@@ -34,7 +34,7 @@ static void *write_on(void *unused) {
             CHECK_OK(slipring_frame_writer_take(w.writer, 0, &buffer));
             stamp_frame(buffer.data, buffer.size, atomic_load(&sent));
         }
-        CHECK_OK(slipring_frame_writer_send(w.writer, buffer.buffer, &(slipring_frame_note){0}, &id, &seq));
+        CHECK_OK(slipring_frame_writer_send(w.writer, buffer.buffer, &(slipring_frame_message){0}, &id, &seq));
         CHECK_EQ(id, atomic_load(&sent));
         atomic_fetch_add(&sent, 1);
     }

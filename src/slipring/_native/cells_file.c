@@ -58,7 +58,7 @@ PyObject *cells_stats(PyObject *module, PyObject *args) {
     slipring_cells_info i;
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &name)) return NULL;
-    int code = slipring_cells_look(bus, name, &i);
+    int code = slipring_cells_inspect(bus, name, &i);
     if (code) return raise_code_at(code, bus);
     return Py_BuildValue("{sNsKsIsIsIsKsLsIsKsKsKsKsKsKsKsNsN}", "format",
                          PyUnicode_DecodeUTF8(i.format, (Py_ssize_t)strlen(i.format), "replace"), "size",

@@ -25,7 +25,7 @@ static int begin(FrameReader *self, int start) {
     const char *stream = self->stream == Py_None ? NULL : PyUnicode_AsUTF8AndSize(self->stream, NULL);
     int count = streams_parse(self->insist, insist);
     if (count < 0 || (self->stream != Py_None && !stream)) return -1;
-    slipring_frame_reading how = {
+    slipring_frame_reader_settings how = {
         .stream = stream, .start = start, .conflate = self->conflate, .insist = insist, .insist_count = (size_t)count};
     int code = slipring_frame_reader_open(self->subscriber->sub, self->subscriber->bus_path, self->subscriber->topic_name,
                                           &how, &self->reader);

@@ -144,7 +144,7 @@ static PyObject *writer_send(PyObject *object, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!Iy#ILL:send", region_type, &region, &buffer, &meta, &size, &kind, &start_ns, &end_ns) ||
         !enter(self))
         return NULL;
-    slipring_frame_note note = {.start_ns = start_ns,
+    slipring_frame_message note = {.start_ns = start_ns,
                                 .end_ns = end_ns,
                                 .meta = meta,
                                 .meta_size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size,

@@ -79,7 +79,7 @@ PyObject *frames_look(PyObject *module, PyObject *args) {
     slipring_pool_info info;
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &topic)) return NULL;
-    int code = slipring_pool_look(bus, topic, &info);
+    int code = slipring_pool_inspect(bus, topic, &info);
     if (code) return raise_code_at(code, bus);
     PyObject *held = PyTuple_New(info.stream_count);
     for (uint32_t i = 0; held && i < info.stream_count; i++)

@@ -4,7 +4,7 @@
  * core knows; its public functions do not tell, so that its private headers are used here, to look only.
  *
  * A send finds no room when `oldest` cannot move, because of a claim or a reliable reader or cursor there, or when `freed`
- * cannot, because somebody holds a message (core/src/reclaim.c). The core has swept the dead before it says so. Others go
+ * cannot, because somebody holds a message (core/src/ring/reclaim.c). The core has swept the dead before it says so. Others go
  * on meanwhile: what is found may be over by the time it is read.
  */
 #include "native.h"
@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../core/src/copy.h"
-#include "../../../core/src/peers.h"
-#include "../../../core/src/publisher.h"
-#include "../../../core/src/ring.h"
+#include "base/copy.h"
+#include "topic/peers.h"
+#include "ports/publisher.h"
+#include "ring/ring.h"
 
 static PyObject *name_text(const char *name, size_t room) {
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, room), "replace");
@@ -26,7 +26,7 @@ static uint32_t at_most(uint32_t value, uint32_t most) { return value < most ? v
 
 /* The living owner of the claim of seq; false if that is settled. */
 static bool claim_owner(const struct slr_segment *s, uint64_t seq, uint32_t *owner) {
-    uint64_t word = slr_observe(&slr_slot_of(s, seq)->word);
+    uint64_t word = slr_load_acquire(&slr_slot_of(s, seq)->word);
     *owner = slr_word_writer(word);
     return slr_word_lap(word) == slr_lap(s, seq) && slr_word_state(word) == SLR_CLAIMED && *owner < s->writer_count &&
            !slr_writer_dead(s, *owner);
@@ -39,12 +39,12 @@ static PyObject *claim_row(const struct slr_segment *s, uint64_t seq, uint32_t o
     char name[sizeof w->name];
     slr_copy_out(name, w->name, sizeof name);
     return Py_BuildValue("{sKsIsIsN}", "seq", (unsigned long long)seq, "entry", (unsigned)owner, "pid",
-                         (unsigned)slr_peek(&w->pid), "sender", name_text(name, sizeof name));
+                         (unsigned)slr_load_relaxed(&w->pid), "sender", name_text(name, sizeof name));
 }
 
 static bool add_claims(const struct slr_segment *s, PyObject *rows) {
     bool *seen = calloc(s->writer_count, sizeof *seen), ok = seen != NULL;
-    uint64_t oldest = slr_observe(&s->ring->oldest), tail = slr_observe(&s->ring->tail);
+    uint64_t oldest = slr_load_acquire(&s->ring->oldest), tail = slr_load_acquire(&s->ring->tail);
     if (tail - oldest > s->slot_count) tail = oldest; /* it went on between our two looks: nothing is stuck */
     for (uint64_t seq = oldest; ok && seq < tail; seq++) {
         uint32_t owner;
@@ -61,7 +61,7 @@ static bool add_claims(const struct slr_segment *s, PyObject *rows) {
 
 PyObject *open_claims(const char *bus, const char *topic) {
     struct slr_segment *s;
-    int code = slr_segment_open(bus, topic, SLR_LOOK, &s);
+    int code = slr_segment_open(bus, topic, SLR_INSPECT, &s);
     if (code) return raise_code_at(code, bus);
     PyObject *rows = PyList_New(0);
     if (rows && !add_claims(s, rows)) Py_CLEAR(rows);
@@ -75,7 +75,7 @@ PyObject *open_claims(const char *bus, const char *topic) {
 
 static PyObject *claim_text(const struct slr_segment *s, uint64_t seq, uint32_t owner) {
     PyObject *row = claim_row(s, seq, owner), *text = NULL;
-    uint32_t pid = slr_peek(&s->writer[owner].pid);
+    uint32_t pid = slr_load_relaxed(&s->writer[owner].pid);
     if (row)
         text = PyUnicode_FromFormat("the ring is full: %s %u (sender %R) has claimed message %llu and not committed it: it has "
                                     "an open loan, or is stopped; " REMEDY,
@@ -87,10 +87,10 @@ static PyObject *claim_text(const struct slr_segment *s, uint64_t seq, uint32_t 
 
 /* The reader that keeps the lowest sequence; reader_count: none. */
 static uint32_t lowest_reader(const struct slr_segment *s, uint64_t *seq) {
-    uint32_t found = s->reader_count, readers = at_most(slr_observe(&s->readers->high_reader), s->reader_count);
-    uint64_t freed = slr_observe(&s->ring->freed);
+    uint32_t found = s->reader_count, readers = at_most(slr_load_acquire(&s->readers->high_reader), s->reader_count);
+    uint64_t freed = slr_load_acquire(&s->ring->freed);
     for (uint32_t e = 0; e < readers; e++) {
-        uint64_t state = slr_observe(&s->reader[e].state), hold = slr_observe(&s->reader[e].hold);
+        uint64_t state = slr_load_acquire(&s->reader[e].state), hold = slr_load_acquire(&s->reader[e].hold);
         if (slr_kind_is(state, SLR_KIND_FREE) || hold >= *seq) continue;
         if (hold < freed && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue; /* never granted */
         found = e;
@@ -100,10 +100,10 @@ static uint32_t lowest_reader(const struct slr_segment *s, uint64_t *seq) {
 }
 
 static uint32_t lowest_cursor(const struct slr_segment *s, uint64_t *seq) {
-    uint32_t found = s->cursor_count, cursors = at_most(slr_observe(&s->readers->high_cursor), s->cursor_count);
+    uint32_t found = s->cursor_count, cursors = at_most(slr_load_acquire(&s->readers->high_cursor), s->cursor_count);
     for (uint32_t e = 0; s->delivery == SLR_RELIABLE && e < cursors; e++) {
-        uint64_t position = slr_observe(&s->cursor[e].position);
-        if (!slr_kind_is(slr_observe(&s->cursor[e].state), SLR_KIND_CURSOR) || position >= *seq) continue;
+        uint64_t position = slr_load_acquire(&s->cursor[e].position);
+        if (!slr_kind_is(slr_load_acquire(&s->cursor[e].state), SLR_KIND_CURSOR) || position >= *seq) continue;
         found = e;
         *seq = position;
     }
@@ -124,8 +124,8 @@ static PyObject *cursor_text(const struct slr_segment *s, uint32_t entry, uint64
 
 static PyObject *reader_text(const struct slr_segment *s, uint32_t entry, uint64_t seq) {
     const struct slr_reader *r = &s->reader[entry];
-    bool reads = slr_kind_is(slr_observe(&r->state), SLR_KIND_RELIABLE) && slr_peek(&r->position) <= seq;
-    uint32_t pid = slr_peek(&r->pid);
+    bool reads = slr_kind_is(slr_load_acquire(&r->state), SLR_KIND_RELIABLE) && slr_load_relaxed(&r->position) <= seq;
+    uint32_t pid = slr_load_relaxed(&r->pid);
     return PyUnicode_FromFormat("the ring is full: %s %u %s message %llu; " REMEDY,
                                 pid == (uint32_t)getpid() ? "a subscriber of this process," : "the subscriber of process",
                                 (unsigned)pid, reads ? "has not read" : "holds", (unsigned long long)seq);
@@ -133,7 +133,7 @@ static PyObject *reader_text(const struct slr_segment *s, uint32_t entry, uint64
 
 /* NULL without an exception: nobody is in the way any more. */
 static PyObject *full_text(const struct slr_segment *s) {
-    uint64_t oldest = slr_observe(&s->ring->oldest), tail = slr_observe(&s->ring->tail), seq = tail;
+    uint64_t oldest = slr_load_acquire(&s->ring->oldest), tail = slr_load_acquire(&s->ring->tail), seq = tail;
     uint32_t owner;
     if (oldest < tail && claim_owner(s, oldest, &owner)) return claim_text(s, oldest, owner);
     uint32_t reader = lowest_reader(s, &seq), cursor = lowest_cursor(s, &seq);

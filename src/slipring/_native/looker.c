@@ -6,7 +6,7 @@
 
 typedef struct Looker {
     PyObject_HEAD
-    slipring_looker *looker;
+    slipring_inspector *looker;
 } Looker;
 
 PyTypeObject *looker_type;
@@ -19,7 +19,7 @@ static PyObject *looker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     Looker *self = (Looker *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    code = slipring_looker_open(bus_path, topic, &self->looker);
+    code = slipring_inspector_open(bus_path, topic, &self->looker);
     Py_END_ALLOW_THREADS
     if (code) {
         self->looker = NULL;
@@ -32,7 +32,7 @@ static PyObject *looker_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 static PyObject *looker_close(PyObject *object, PyObject *ignored) {
     Looker *self = (Looker *)object;
     (void)ignored;
-    if (self->looker) slipring_looker_close(self->looker);
+    if (self->looker) slipring_inspector_close(self->looker);
     self->looker = NULL;
     Py_RETURN_NONE;
 }
@@ -52,7 +52,7 @@ static PyObject *looker_owner(PyObject *object, PyObject *number) {
     unsigned long entry = PyLong_AsUnsignedLong(number);
     if (entry == (unsigned long)-1 && PyErr_Occurred()) return NULL;
     if (!self->looker) return raise_closed("looker");
-    int code = slipring_looker_writer(self->looker, entry > UINT32_MAX ? UINT32_MAX : (uint32_t)entry, &info);
+    int code = slipring_inspector_writer(self->looker, entry > UINT32_MAX ? UINT32_MAX : (uint32_t)entry, &info);
     if (code) return raise_code(code);
     return PyLong_FromUnsignedLongLong(info.alive ? info.incarnation : 0);
 }

@@ -14,7 +14,7 @@
 #include <structmember.h>
 #include <sys/types.h>
 
-#include "../../../core/src/defects.h" /* planted defects; the only other private headers are those of in_the_way.c */
+#include "base/defects.h" /* planted defects; the only other private headers are those of in_the_way.c */
 #include "slipring.h"
 
 #define LARGE_COPY 32768 /* bytes worth releasing the GIL for */

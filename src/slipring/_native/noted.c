@@ -61,7 +61,7 @@ PyObject *publisher_send_noted(PyObject *object, PyObject *args) {
         !text_get(sender_text, "sender", &sender, &sender_size) || !body_get(body_object, &body))
         return NULL;
     if (publisher_enter(self)) {
-        code = slipring_publisher_send_noted(self->pub, body.data, (size_t)body.size, type, (size_t)type_size, sender,
+        code = slipring_publisher_send_precommit(self->pub, body.data, (size_t)body.size, type, (size_t)type_size, sender,
                                              (size_t)sender_size, time_ns, write_note, &note, &seq);
         publisher_leave(self);
     }
@@ -111,7 +111,7 @@ static int send_rows(Publisher *self, const struct rows *rows, struct note *note
         const char *body;
         size_t size;
         if (!row_get(rows, *sent, &body, &size)) return BAD_OFFSETS;
-        int code = slipring_publisher_send_noted(self->pub, body, size, rows->type, (size_t)rows->type_size, rows->sender,
+        int code = slipring_publisher_send_precommit(self->pub, body, size, rows->type, (size_t)rows->type_size, rows->sender,
                                                  (size_t)rows->sender_size, 0, write_note, note, seq);
         if (code == SLIPRING_FULL) return SLIPRING_OK;
         if (code) return code;

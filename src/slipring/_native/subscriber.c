@@ -39,7 +39,7 @@ static bool texts_parse(PyObject *tuple, const char *argument, struct texts *out
 
 /* arguments: (start, start_seq, lossy, conflate, cursor, expires_ns, types, ignore_types, ignore_senders, own) */
 static int open_topic(Subscriber *self, bool topic_is_new) {
-    slipring_subscribing how = {0};
+    slipring_subscriber_settings how = {0};
     slipring_filter filter = {0};
     unsigned long long start_seq;
     long long expires_ns;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between two looks at the real clock, a millisecond apart, time goes on by the processor's counter at the rate measured
+ * between the looks before. A rate that differs by more than a thousandth from the last (a stepped clock, a paused or
+ * moved machine) is not used. So the time told is never more than a microsecond from the real clock's.
+ */
+#include "base/tsc_clock.h"
+
+#include "base/clock.h"
+
+#define LOOK_EVERY_NS 1000000
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static bool steady(void) { /* the counter runs at one rate, whatever the processor does */
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
+}
+
+/* 32 fractional bits; 0 if the interval is of no use. */
+static uint64_t rate(uint64_t ticks, int64_t ns) {
+    if (ns < LOOK_EVERY_NS / 2 || ns > 1000 * (int64_t)LOOK_EVERY_NS || ticks == 0) return 0;
+    return (uint64_t)(((unsigned __int128)(uint64_t)ns << 32) / ticks);
+}
+
+static bool close_to(uint64_t a, uint64_t b) { return a > b ? a - b < b / 1000 : b - a < a / 1000; }
+
+int64_t slr_tsc_clock_calibrate(struct slr_tsc_clock *t) {
+    static _Thread_local int known; /* 0 not asked, 1 steady, 2 not */
+    int64_t ns = slr_clock_realtime_ns();
+    uint64_t ticks = __builtin_ia32_rdtsc();
+    if (!known) known = steady() ? 1 : 2;
+    if (known == 2) return ns;
+    if (t->ticks == 0) {
+        *t = (struct slr_tsc_clock){.ticks = ticks, .ns = ns};
+        return ns;
+    }
+    if (t->good_for == 0 && ns - t->ns < LOOK_EVERY_NS && ns >= t->ns) return ns; /* still measuring */
+    uint64_t measured = rate(ticks - t->ticks, ns - t->ns);
+    bool trusted = measured && (t->ns_per_tick == 0 || close_to(measured, t->ns_per_tick));
+    *t = (struct slr_tsc_clock){.ticks = ticks, .ns = ns, .ns_per_tick = measured};
+    if (trusted) t->good_for = ((uint64_t)LOOK_EVERY_NS << 32) / measured;
+    return ns;
+}
+#else
+int64_t slr_tsc_clock_calibrate(struct slr_tsc_clock *t) {
+    (void)t;
+    return slr_clock_realtime_ns();
+}
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A frame reader as its own files see it: reader.c (life), reader.c (pools), hold.c (reading).
+ */
+#ifndef SLR_FRAMES_READER_H
+#define SLR_FRAMES_READER_H
+
+#include "frames/frames.h"
+
+#define SLR_ANY_ID UINT64_MAX /* of an expected id: the first that comes is right */
+
+struct slipring_frame_reader {
+    slipring_subscriber *sub;
+    char *bus, *topic;
+    char stream[SLR_NAME_SIZE]; /* "": all */
+    bool conflate;
+    slipring_stream *insist;
+    size_t insist_count;
+    struct slr_pool *pool;  /* the one of the last announcement, or NULL */
+    struct slr_pool *older; /* replaced ones of which frames are still held */
+    uint64_t serial;
+    uint64_t expected[SLR_POOL_STREAMS]; /* next id of each stream of the pool */
+    uint64_t unseen;                     /* expected of a stream that was not there before */
+    uint64_t received, lost, filtered;
+    struct slr_announcement news;
+};
+
+/* reader.c: takes the pool that has the name now, unless it is the one we have. EMPTY: there is none, or no other. */
+int slr_frame_follow(slipring_frame_reader *reader);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages into columns, straight from the ring into the caller's arrays, for what readers of batches mostly meet: complete
+ * messages of one sender and one type in a row. Whatever is different ends that; read.c knows it all.
+ *
+ * Rows are taken a few at a time, those of one size at once: first their slots are looked at, then their bodies are copied,
+ * which are on their way meanwhile. They count when it is certain that none of them was overwritten.
+ */
+#include "base/copy.h"
+#include "ports/read.h"
+
+#define AHEAD 16   /* slots: they are on the way while we look at those before them */
+#define AT_ONCE 64 /* rows that are lost together when one of them was overwritten */
+#define WRITER (SLR_WRITER_MASK << 2)
+
+static inline bool same_names(const slipring_columns *c, const uint8_t *shared) {
+    const _Atomic uint64_t *words = (const void *)shared;
+    for (size_t i = 0, count = (size_t)slr_round8((uint64_t)c->type_size + c->sender_size) / 8; i < count; i++)
+        if (slr_load_relaxed(words + i) != c->names[i]) return false;
+    return true;
+}
+
+/* Messages in a row whose lengths are the same, each where the one before it ends. */
+struct alike {
+    uint64_t lengths, end; /* of the first */
+    uint64_t body, size;   /* what a message takes of its sender's bytes, and of the ring's */
+    const uint8_t *place;  /* of the first body; the others follow it */
+    size_t most;           /* as many as can lie there, in slots without a wrap */
+};
+
+/* False if the next message has other names, or cannot be. */
+static bool alike_from(const slipring_subscriber *sub, const slipring_columns *c, struct alike *out) {
+    const struct slr_segment *s = sub->s;
+    const struct slr_slot *slot = slr_slot_of(s, sub->position);
+    if (!slr_ready_at(s, sub->position)) return false;
+    uint64_t lengths = slr_load_relaxed(&slot->lengths), end = slr_load_relaxed(&slot->end), body = slr_lengths_body(lengths);
+    uint64_t size = slr_reserved(body, (uint64_t)c->type_size + c->sender_size);
+    if (lengths != slr_lengths(body, c->type_size, c->sender_size) || size > s->capacity) return false;
+    uint64_t slots = s->slot_count - (sub->position & s->slot_mask), fit = s->capacity / size;
+    if (c->data && body && fit > (c->data_room - c->data_used) / body) fit = (c->data_room - c->data_used) / body;
+    *out = (struct alike){.lengths = lengths,
+                          .end = end,
+                          .body = body,
+                          .size = size,
+                          .place = s->payload + ((end - size) & s->payload_mask & ~UINT64_C(7)),
+                          .most = (size_t)(slots < fit ? slots : fit)};
+    return true;
+}
+
+/* How many there are, count at most; their bodies are fetched meanwhile. Slots of the next `fetchable` messages may be fetched
+ * before it is their turn; what is beyond may be being written, and fetching it would take it from its writer. */
+static size_t alike_count(const struct slr_segment *s, uint64_t seq, const struct alike *a, size_t count, uint64_t fetchable,
+                          int64_t *times_ns) {
+    const struct slr_slot *slot = slr_slot_of(s, seq);
+    const uint64_t ready = slr_word(SLR_READY, 0, slr_lap(s, seq)), lengths = a->lengths, size = a->size;
+    const uint8_t *place = a->place;
+    uint64_t end = a->end;
+    size_t row = 0;
+    for (; row < count; row++, slot++, end += size, place += size) {
+        uint64_t word = slr_load_acquire(&slot->word); /* partner: slr_commit */
+        if ((word & ~(uint64_t)WRITER) != ready || slr_load_relaxed(&slot->lengths) != lengths || slr_load_relaxed(&slot->end) != end) break;
+        if (row + AHEAD < fetchable) __builtin_prefetch(slot + AHEAD);
+        __builtin_prefetch(place);
+        if (times_ns) times_ns[row] = slr_load_relaxed(&slot->time_ns);
+    }
+    return row;
+}
+
+/* Bodies into their column, as long as the names behind them are the wanted ones; how many. */
+static size_t alike_copy(const slipring_columns *columns, const struct alike *a, size_t count) {
+    const slipring_columns c = *columns; /* by value: the compiler would read them again after every shared access */
+    const uint64_t body = a->body, size = a->size, names = slr_round8(body);
+    uint8_t *to = c.data ? c.data + c.data_used : NULL;
+    const uint8_t *place = a->place;
+    size_t row = 0;
+    if (size == body) { /* nothing between them */
+        if (to) slr_copy_out(to, place, body * count);
+        return count;
+    }
+    for (; row < count && same_names(&c, place + names); row++, place += size) {
+        if (!to) continue;
+        slr_copy_out(to, place, body);
+        to += body;
+    }
+    return row;
+}
+
+/* Up to count rows behind those there are; the number, and the ring's bytes they took. */
+static size_t copy_rows(const slipring_subscriber *sub, slipring_columns *c, size_t count, uint64_t fetchable, uint64_t *bytes) {
+    struct alike a;
+    if (!alike_from(sub, c, &a)) return 0;
+    if (count > a.most) count = a.most;
+    count = alike_count(sub->s, sub->position, &a, count, fetchable, c->times_ns ? c->times_ns + c->rows : NULL);
+    count = alike_copy(c, &a, count);
+    const size_t used = c->data_used, first = c->rows, body = (size_t)a.body;
+    int32_t *const ends = c->ends;
+    int64_t *const seqs = c->seqs;
+    const int64_t seq = (int64_t)sub->position;
+    for (size_t i = 0; c->data && i < count; i++) ends[first + i] = (int32_t)(used + (i + 1) * body);
+    for (size_t i = 0; seqs && i < count; i++) seqs[first + i] = seq + (int64_t)i;
+    *bytes += count * a.size;
+    return count;
+}
+
+size_t slipring_subscriber_take_columns(slipring_subscriber *sub, slipring_columns *c, size_t limit) {
+    const struct slr_segment *s = sub->s;
+    size_t begun = c->rows;
+    uint64_t bytes = 0, last = sub->position + limit;
+    if (slr_read_check(sub) || !slr_plain(sub)) return 0;
+    /* Not more than a sixteenth of the ring without telling publishers, who may be waiting for it. */
+    if (limit > s->slot_count / 16) limit = s->slot_count / 16;
+    for (size_t part, taken = 1; taken && c->rows - begun < limit && bytes < s->capacity / 16; c->rows += taken) {
+        part = limit - (c->rows - begun);
+        taken = copy_rows(sub, c, part < AT_ONCE ? part : AT_ONCE, last - sub->position, &bytes);
+        if (!taken || !slr_intact(sub, sub->position)) break;
+        sub->position += taken;
+        if (c->data) c->data_used = (size_t)c->ends[c->rows + taken - 1];
+    }
+    size_t rows = c->rows - begun;
+    sub->peeked = false;
+    sub->received += rows;
+    sub->progress_messages += rows;
+    sub->progress_bytes += bytes;
+    if (!rows) return 0;
+    sub->slice_ns = 0;
+    slr_read_show_progress(sub);
+    return rows;
+}

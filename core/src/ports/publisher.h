@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A publisher as its own files see it: publisher.c (life), send.c, publisher.c, publisher.c (waiting for room), and as those see it
+ * who work on one: frames/writer.c, frames/buffers.c.
+ *
+ * What send.c and publisher.c do alike on the way from a body to a message: begin (which takes the texts in), check the size and
+ * now and then the file, claim, write body and texts, finish.
+ */
+#ifndef SLR_PORTS_PUBLISHER_H
+#define SLR_PORTS_PUBLISHER_H
+
+#include <string.h>
+
+#include "base/copy.h"
+#include "base/crash_points.h"
+#include "base/defects.h"
+#include "base/error.h"
+#include "base/tsc_clock.h"
+#include "ring/claim.h"
+#include "wait/death_wake.h"
+#include "wait/futex.h"
+
+#define SLR_SHORTEST_SPACE_SLICE_NS INT64_C(500000)
+
+struct slipring_publisher {
+    struct slr_claimer claimer;
+    struct slr_segment *s;
+    struct slr_writer *self;
+    uint64_t since_seq;
+    uint64_t refused_size; /* of the last claim that found no room */
+    struct slr_tsc_clock clock;
+    int64_t next_file_check_ns, slice_ns;
+    _Atomic uint64_t interrupted;
+    /* The block stored behind a body: type, then sender, then zeros up to a whole word. Rebuilt when one of them changes. */
+    uint8_t type_size, sender_size;
+    union {
+        uint8_t meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
+        uint64_t meta_words[(SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8) / 8];
+    };
+    uint8_t own_sender_size;
+    uint8_t own_sender[SLIPRING_MAX_SENDER];
+    bool meta_is_own; /* its sender is our own */
+};
+
+/* publisher.c */
+struct slr_segment *slr_publisher_segment(slipring_publisher *pub);
+int slr_sender_check(size_t sender_size);
+
+/* OK, CLOSED, FORKED or TOPIC_GONE */
+static inline int slr_publisher_usable(slipring_publisher *pub) {
+    if (slr_load_relaxed(&pub->interrupted)) return slr_error(SLIPRING_CLOSED, "", "the publisher is closed");
+    return slr_segment_check(pub->s);
+}
+
+/* Before something becomes readable, until readers were woken: whoever dies between has the kernel wake them. */
+static inline void slr_readers_death_wake_set(slipring_publisher *pub) {
+    slr_death_wake_set(SLR_DEFECT(publisher_makes_no_will) ? &pub->s->readers->space : &pub->s->readers->orphan);
+}
+
+static inline void slr_wake_readers(slipring_publisher *pub) {
+    /* Between publishing a message and looking for sleepers; partner: the sleeper announces itself, then looks for a
+     * message. Without it both may miss the other and the wake-up is lost. */
+    if (SLR_DEFECT(will_revoked_before_wake)) slr_death_wake_clear();
+    slr_fence_seq_cst();
+    SLR_CRASH_POINT("send.before_wake");
+    slr_wake_sleepers(&pub->s->readers->wake);
+    slr_death_wake_clear();
+}
+
+#endif

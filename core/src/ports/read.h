@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every way of reading (read.c, columns.c) does with a complete message: describe it, and check after copying that it
+ * was not overwritten.
+ */
+#ifndef SLR_PORTS_READ_H
+#define SLR_PORTS_READ_H
+
+#include "base/defects.h"
+#include "base/error.h"
+#include "ports/subscriber.h"
+#include "ring/slot_state.h"
+
+/* True if what was copied of sequence seq is what its writer wrote. */
+static inline bool slr_intact(const slipring_subscriber *sub, uint64_t seq) {
+    if (sub->holds_position) return true;
+    slr_fence_acquire(); /* partner: the writer's fence before it overwrites */
+    return SLR_DEFECT(no_recheck_after_copy) || slr_load_relaxed(&sub->s->ring->oldest) <= seq;
+}
+
+static inline int slr_describe(const slipring_subscriber *sub, uint64_t seq, slipring_message *out) {
+    const struct slr_segment *s = sub->s;
+    const struct slr_slot *slot = slr_slot_of(s, seq);
+    uint64_t lengths = slr_load_relaxed(&slot->lengths), end = slr_load_relaxed(&slot->end);
+    uint64_t body = slr_lengths_body(lengths), meta = slr_lengths_type(lengths) + (uint64_t)slr_lengths_sender(lengths);
+    uint64_t size = slr_reserved(body, meta);
+    bool too_large = size > s->capacity && !SLR_DEFECT(message_of_any_size);
+    if ((too_large || lengths >> 48) && !SLR_DEFECT(lengths_not_checked))
+        return slr_intact(sub, seq) ? slr_error_damaged("a message has an impossible size") : SLIPRING_LAPPED;
+    if (SLR_DEFECT(lengths_read_twice)) lengths = slr_load_relaxed(&slot->lengths), body = slr_lengths_body(lengths);
+    if (SLR_DEFECT(messages_one_word_too_far)) end += 8;
+    const uint8_t *place = s->payload + ((end - size) & s->payload_mask & ~UINT64_C(7));
+    *out = (slipring_message){.seq = seq,
+                              .time_ns = slr_load_relaxed(&slot->time_ns),
+                              .body = place,
+                              .meta = place + slr_round8(body),
+                              .size = (uint32_t)body,
+                              .type_size = slr_lengths_type(lengths),
+                              .sender_size = slr_lengths_sender(lengths)};
+    return SLIPRING_OK;
+}
+
+/* Nothing is passed over but what never became a message. */
+static inline bool slr_plain(const slipring_subscriber *sub) { return !sub->conflate && !sub->filter; }
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A subscriber as its own files see it: subscriber.c (life), read.c (reading), hold.c (views), filter.c, cursor.c,
+ * wait.c.
+ */
+#ifndef SLR_PORTS_SUBSCRIBER_H
+#define SLR_PORTS_SUBSCRIBER_H
+
+#include "base/hot_path.h"
+#include "ring/ring.h"
+
+#define SLR_MAX_VIEWS 256
+#define SLR_SETTLE_AT_ONCE 256 /* slots: keeps a conflating read short */
+
+struct slr_filter;
+
+struct slipring_subscriber {
+    struct slr_segment *s;
+    struct slr_reader *self; /* NULL: no entry in the table */
+    int entry, cursor;       /* -1: none */
+    bool conflate;
+    bool holds_position; /* a hold keeps everything from position on: no copy can be overwritten */
+
+    uint64_t position;  /* next sequence to look at */
+    uint64_t abandoned; /* sequences below position (conflating: below settled) that never became messages */
+    uint64_t received, lost, filtered;
+
+    bool peeked; /* a message was shown and not yet accepted */
+    uint64_t peeked_size;
+
+    /* Conflating readers settle their accounts behind their position (read.c). */
+    uint64_t settled, settled_messages;
+
+    uint64_t held[SLR_MAX_VIEWS]; /* sequences of open views */
+    int held_count;
+
+    bool keeps; /* what was read from `kept` on is held as if it had not been (reliable, without a cursor) */
+    uint64_t kept;
+
+    uint64_t progress_messages, progress_bytes; /* since publishers were last considered */
+    int64_t slice_ns; /* of a wait under way; 0: none is */
+    /* Of the last wait: where and when it began, and how long it kept away from the slot (wait.c). */
+    uint64_t waited_at;
+    int64_t waited_ns, away_ns;
+    struct slr_filter *filter;
+    _Atomic uint64_t interrupted;
+};
+
+/* subscriber.c */
+int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq);
+
+/* read.c */
+int slr_read_check(slipring_subscriber *sub);
+bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim);
+int slr_read_accept(slipring_subscriber *sub); /* and to be followed by slr_read_show_progress, when others may know */
+void slr_read_show_progress(slipring_subscriber *sub);
+SLR_NOINLINE void slr_read_settle(slipring_subscriber *sub, uint64_t limit); /* the accounts of a conflating reader */
+
+/* hold.c */
+void slr_hold_publish(slipring_subscriber *sub);
+
+/* filter.c */
+int slr_filter_copy(const slipring_filter *from, struct slr_filter **out);
+void slr_filter_free(struct slr_filter *filter);
+/* OK: it passes; EMPTY: it does not; LAPPED. */
+int slr_filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m);
+
+/* cursor.c: attaches to the named cursor, new or not; its place in *position. */
+int slr_cursor_attach(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position);
+void slr_cursor_begin(slipring_subscriber *sub, const char *name, int64_t expires_ns, uint64_t position);
+void slr_cursor_touch(slipring_subscriber *sub);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reading side of passed[] and abandoned[] (see reclaim.c): with oldest = b, n = passed[b] - b sequences below b were
+ * abandoned. A reader that counted those below its position knows by that how many of the gap's sequences never were
+ * messages. One that joined behind an open claim cannot know its count; it looks at the latest of them, at
+ * abandoned[n-1], abandoned[n-2] and so on, down to `from`; from then on it knows.
+ */
+#include "ring/loss.h"
+
+#include "base/defects.h"
+
+#define ATTEMPTS 1000 /* each fails only if a stride was reclaimed meanwhile */
+
+bool slr_loss_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        *oldest = slr_load_acquire(&s->ring->oldest);
+        *abandoned = slr_load_acquire(&s->passed[*oldest & s->slot_mask]) - *oldest;
+        if (slr_load_acquire(&s->ring->oldest) == *oldest) return true;
+    }
+    return false;
+}
+
+/* Beyond a whole ring of them the rest counts as messages. */
+bool slr_loss_abandoned(const struct slr_segment *s, uint64_t from, uint64_t oldest, uint64_t below, uint64_t *count) {
+    for (*count = 0; *count < below && *count < s->slot_count; ++*count) {
+        uint64_t seq = slr_load_acquire(&s->abandoned[(below - 1 - *count) & s->slot_mask]);
+        /* Recorded for a boundary beyond oldest: by somebody who is ahead of us, or who never moved oldest there. */
+        if (seq >= oldest) return slr_load_acquire(&s->ring->oldest) == oldest;
+        if (seq < from) break;
+    }
+    return true;
+}
+
+bool slr_loss_from(const struct slr_segment *s, uint64_t from, uint64_t abandoned, struct slr_loss *out) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uint64_t between;
+        if (!slr_loss_oldest(s, &out->oldest, &out->abandoned)) return false;
+        uint64_t skipped = out->oldest - from;
+        if ((int64_t)skipped <= 0) return false;
+        if (abandoned != SLR_UNKNOWN)
+            between = out->abandoned - abandoned;
+        else if (!slr_loss_abandoned(s, from, out->oldest, out->abandoned, &between))
+            continue;
+        out->messages = SLR_DEFECT(abandoned_count_as_lost) ? skipped : skipped - between;
+        return between <= skipped;
+    }
+    return false;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reclaim: making room for the next message.
+ *
+ * Two limits only grow, both by compare-and-swap, so a reclaimer may die between any two steps and the next one
+ * goes on from there:
+ *
+ *   oldest  the lowest sequence that may be read without a hold. It is moved first, in strides of a sixteenth of the
+ *           ring (readers validate against it, and a stride keeps its line in their cache), never past a reliable
+ *           reader or cursor, and never past a claim whose owner may still commit it.
+ *   freed   the lowest sequence whose memory may not be reused. It follows oldest only after a full fence and a look
+ *           at *all* holds: a reader publishes its hold, fences, and checks oldest, so either we see the hold or the
+ *           reader sees the new oldest. Claims test freed, never oldest.
+ *
+ * Sequences may be abandoned, and a reader that was lapped must know how many *messages* it lost. So before oldest
+ * becomes b, a reclaimer stores
+ *
+ *   passed[b % slots] = b + n, n being the number of abandoned sequences below b, and
+ *   abandoned[j % slots] = the j-th abandoned sequence, for each one it passes.
+ *
+ * Both are determined by the settled slots below b, and grow: a value never comes again in its place, and a stale
+ * reclaimer's compare-and-swap fails. See loss.c for the reading side.
+ *
+ * A model of oldest, freed and the holds is checked by spin: core/models/reclaim.pml.
+ *
+ * Sweeping: what the dead left in the tables and the ring. Done at every attach, and by `slipring doctor`.
+ *
+ * No lock is needed. A claim's word names that claim for ever: seen CLAIMED, then its owner's entry seen unlocked, it can
+ * only belong to the dead, and is swapped to GONE from exactly that word. An entry is freed by a swap from exactly the
+ * state (incarnation and all) that was seen before its owner was seen dead. A model of it is checked by spin:
+ * core/models/registration.pml.
+ */
+#include "base/clock.h"
+#include "base/crash_points.h"
+#include "base/defects.h"
+#include "base/error.h"
+#include "ring/claim.h"
+#include "ring/ring.h"
+#include "topic/peers.h"
+#include "wait/futex.h"
+
+#define ATTEMPTS 1000 /* a swap fails only if others succeed; this often, only hostile hands make it */
+
+static uint32_t clamp(uint32_t value, uint32_t most) {
+    return value < most || SLR_DEFECT(table_sizes_not_clamped) ? value : most;
+}
+
+/* The dead do not hold: freeing an entry is one compare-and-swap on exactly the state that was seen dead. A new
+ * owner has another incarnation. */
+bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state) {
+    if (!slr_reader_dead(s, entry)) return false;
+    slr_cas(&s->reader[entry].state, state, slr_kind_next(state, SLR_KIND_FREE));
+    return true;
+}
+
+/* The lowest sequence below limit that somebody keeps from being passed (reliable_only) or reused. With check_lives
+ * (it costs a system call for each) the holds of the dead and expired are lifted. */
+static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, bool check_lives, uint64_t limit) {
+    uint64_t freed = slr_load_acquire(&s->ring->freed);
+    uint32_t readers = clamp(slr_load_acquire(&s->readers->high_reader), s->reader_count);
+    for (uint32_t e = 0; e < readers; e++) {
+        uint64_t state = slr_load_acquire(&s->reader[e].state);
+        if (slr_kind_is(state, SLR_KIND_FREE)) continue;
+        if (reliable_only && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
+        /* Acquire: its copy of what it passed is done before we let that be reused. */
+        uint64_t hold = slr_load_acquire(&s->reader[e].hold);
+        /* Below freed it was never granted: its reader is about to find oldest beyond it. A reliable reader's 0 means
+         * that it is choosing its place. */
+        if (hold < freed && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
+        bool sweeps = check_lives && (!SLR_DEFECT(dead_holds_kept) || hold < freed);
+        if (hold >= limit || (sweeps && slr_sweep_reader(s, e, state))) continue;
+        limit = hold;
+    }
+    if (s->delivery != SLR_RELIABLE) return limit;
+    uint32_t cursors = clamp(slr_load_acquire(&s->readers->high_cursor), s->cursor_count);
+    for (uint32_t e = 0; e < cursors; e++) {
+        uint64_t state = slr_load_acquire(&s->cursor[e].state);
+        if (!slr_kind_is(state, SLR_KIND_CURSOR)) continue;
+        uint64_t hold = slr_load_acquire(&s->cursor[e].position);
+        if (hold >= limit || (check_lives && slr_expire_cursor(s, e, state))) continue;
+        limit = hold;
+    }
+    return limit;
+}
+
+/* Settled: committed, or abandoned because its owner is proven dead. */
+static bool settle(const struct slr_segment *s, uint32_t self, struct slr_slot *slot, uint64_t word, bool *gone) {
+    *gone = slr_word_state(word) == SLR_GONE;
+    if (slr_word_state(word) != SLR_CLAIMED) return true;
+    uint32_t owner = slr_word_writer(word);
+    if (owner == self || !slr_writer_dead(s, owner)) return false;
+    /* The word names one claim for ever, so this cannot hit a claim of the entry's next owner. */
+    *gone = slr_cas(&slot->word, word, slr_word(SLR_GONE, owner, slr_word_lap(word)));
+    SLR_CRASH_POINT("reclaim.abandoned");
+    return *gone;
+}
+
+struct walk {
+    uint64_t to, abandoned;
+    bool stale;
+};
+
+struct goal {
+    uint64_t seq, position; /* 0: not short of these */
+};
+
+static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint64_t from, uint64_t limit,
+                                struct goal goal) {
+    /* By value: the compiler would read them again after every shared access. */
+    struct slr_slot *const slots = s->slot;
+    const uint64_t mask = s->slot_mask, shift = s->slot_shift;
+    struct walk w = {.to = from};
+    if (limit > from && limit - from > s->slot_count / 2) limit = from + s->slot_count / 2;
+    for (; w.to < limit; w.to++) {
+        if (w.to >= goal.seq && (int64_t)(slr_load_acquire(&slots[(w.to - 1) & mask].end) - goal.position) >= 0) break;
+        struct slr_slot *slot = &slots[w.to & mask];
+        uint64_t word = slr_load_acquire(&slot->word);
+        bool gone = false;
+        w.stale = slr_word_lap(word) != (w.to >> shift) + 1;
+        if (w.stale || (slr_word_state(word) != SLR_READY && !settle(s, self, slot, word, &gone))) break;
+        w.abandoned += gone;
+    }
+    return w;
+}
+
+/* Stores a value that follows from oldest being `from`; false if it has moved meanwhile. */
+static bool record(const struct slr_segment *s, uint64_t from, _Atomic uint64_t *place, uint64_t value) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uint64_t old = slr_load_acquire(place);
+        if (slr_load_acquire(&s->ring->oldest) != from) return false;
+        if (old == value || slr_cas(place, old, value)) return true;
+    }
+    return false;
+}
+
+static bool record_abandoned(const struct slr_segment *s, uint64_t from, uint64_t to, uint64_t index) {
+    for (uint64_t seq = from; seq < to; seq++) {
+        if (slr_word_state(slr_load_acquire(&slr_slot_of(s, seq)->word)) != SLR_GONE) continue;
+        if (!record(s, from, &s->abandoned[index++ & s->slot_mask], seq)) return false;
+        SLR_CRASH_POINT("reclaim.recorded_abandoned");
+    }
+    return true;
+}
+
+static bool record_walk(const struct slr_segment *s, uint64_t from, const struct walk *w) {
+    uint64_t passed = slr_load_acquire(&s->passed[from & s->slot_mask]);
+    if (w->abandoned && !record_abandoned(s, from, w->to, passed - from)) return false;
+    return record(s, from, &s->passed[w->to & s->slot_mask], passed + (w->to - from) + w->abandoned);
+}
+
+static void advance_freed(const struct slr_segment *s, bool check_lives) {
+    uint64_t oldest = slr_load_acquire(&s->ring->oldest);
+    /* Partner: the fence between publishing a hold and checking oldest (hold.c, subscriber.c). */
+    slr_fence_seq_cst();
+    uint64_t limit = SLR_DEFECT(holds_ignored) ? oldest : lowest_hold(s, false, check_lives, oldest);
+    uint64_t freed = slr_load_acquire(&s->ring->freed);
+    SLR_CRASH_POINT("reclaim.before_freed");
+    for (int attempt = 0; freed < limit && attempt < ATTEMPTS; attempt++) {
+        if (slr_cas(&s->ring->freed, freed, limit)) break;
+        freed = slr_load_acquire(&s->ring->freed);
+    }
+}
+
+static bool has_room(const struct slr_segment *s, const struct slr_need *need) {
+    uint64_t freed = slr_load_acquire(&s->ring->freed);
+    return slr_room(s, need->seq, need->start, need->size, freed, slr_start_of(s, freed));
+}
+
+bool slr_readers_passed(const struct slr_segment *s, uint64_t slots, uint64_t bytes) {
+    uint64_t tail = slr_load_acquire(&s->ring->tail), hold = lowest_hold(s, false, false, tail);
+    return tail - hold + slots < s->slot_count && slr_start_of(s, tail) - slr_start_of(s, hold) + bytes <= s->capacity;
+}
+
+/* How far oldest should go: a stride beyond what is needed of what is short, slots or payload, and no further for the
+ * other's sake. */
+static struct goal goal_of(const struct slr_segment *s, const struct slr_need *need) {
+    uint64_t freed = slr_load_acquire(&s->ring->freed);
+    struct goal goal = {0, 0};
+    if (need->seq - freed >= s->slot_count - 1) goal.seq = need->seq + 2 - s->slot_count + s->slot_count / 16;
+    if (need->start + need->size - slr_start_of(s, freed) > s->capacity)
+        goal.position = need->start + need->size - s->capacity + s->capacity / 16;
+    return goal;
+}
+
+/* One round; SLIPRING_FULL if nothing moved. */
+static int reclaim_round(const struct slr_segment *s, uint32_t self, const struct slr_need *need, bool check_lives) {
+    uint64_t oldest = slr_load_acquire(&s->ring->oldest);
+    uint64_t limit = need->seq;
+    if (s->delivery == SLR_RELIABLE) limit = lowest_hold(s, true, check_lives, limit);
+    struct walk w = walk_settled(s, self, oldest, limit, goal_of(s, need));
+    if (!w.stale && w.to > oldest && (SLR_DEFECT(abandoned_recorded_late) || record_walk(s, oldest, &w))) {
+        SLR_CRASH_POINT("reclaim.before_oldest");
+        if (SLR_DEFECT(freed_before_oldest)) slr_cas(&s->ring->freed, slr_load_acquire(&s->ring->freed), w.to);
+        slr_cas(&s->ring->oldest, oldest, w.to);
+        if (SLR_DEFECT(abandoned_recorded_late))
+            slr_store_relaxed(&s->passed[w.to & s->slot_mask],
+                     slr_load_acquire(&s->passed[oldest & s->slot_mask]) + (w.to - oldest) + w.abandoned);
+    }
+    SLR_CRASH_POINT("reclaim.after_oldest");
+    advance_freed(s, check_lives);
+    if (has_room(s, need) || slr_load_acquire(&s->ring->oldest) != oldest) return SLIPRING_OK;
+    if (slr_load_acquire(&s->ring->tail) != need->seq) return SLIPRING_OK; /* overtaken: look again */
+    return w.stale ? SLIPRING_CORRUPT : SLIPRING_FULL;
+}
+
+int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_need *need) {
+    int code = reclaim_round(s, self, need, false);
+    if (code == SLIPRING_FULL) code = reclaim_round(s, self, need, true);
+    if (code == SLIPRING_CORRUPT)
+        return slr_error(code, "topic", "a slot does not carry its sequence: the topic is damaged, remove it");
+    if (code == SLIPRING_FULL)
+        return slr_error(code, "timeout",
+                         "the ring is full: a reader, a held message or a claim is in the way; wait longer (timeout=) "
+                         "or make the topic larger (capacity=, slots=)");
+    return code;
+}
+
+/* Sequences whose claims are counted in tail. One that is not yet has nobody behind it, and is finished first (help). */
+static void claim_range(const struct slr_segment *s, uint64_t *from, uint64_t *to) {
+    *to = slr_load_acquire(&s->ring->tail);
+    *from = slr_load_acquire(&s->ring->freed);
+    if (*to - *from > s->slot_count) *from = *to > s->slot_count ? *to - s->slot_count : 0;
+}
+
+static bool open_claim(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
+    *word = slr_load_acquire(&slr_slot_of(s, seq)->word);
+    return slr_word_state(*word) == SLR_CLAIMED && slr_word_lap(*word) == slr_lap(s, seq);
+}
+
+static void abandon(const struct slr_segment *s, uint64_t seq, uint64_t word) {
+    slr_cas(&slr_slot_of(s, seq)->word, word, slr_word(SLR_GONE, slr_word_writer(word), slr_word_lap(word)));
+    SLR_CRASH_POINT("sweep.abandoned");
+}
+
+void slr_abandon_claims(const struct slr_segment *s, uint32_t entry) {
+    uint64_t seq, end, word;
+    for (claim_range(s, &seq, &end); seq != end; seq++)
+        if (open_claim(s, seq, &word) && slr_word_writer(word) == entry) abandon(s, seq, word);
+}
+
+static void abandon_dead_claims(const struct slr_segment *s) {
+    uint64_t seq, end, word;
+    for (claim_range(s, &seq, &end); seq != end; seq++)
+        if (open_claim(s, seq, &word) && slr_writer_dead(s, slr_word_writer(word))) abandon(s, seq, word);
+}
+
+uint32_t slr_sweep_writers(const struct slr_segment *s) {
+    uint32_t swept = 0;
+    if (!SLR_DEFECT(uncounted_claim_left)) slr_claimer_help(s);
+    abandon_dead_claims(s);
+    for (uint32_t e = 0; e < s->writer_count; e++) {
+        uint64_t state = slr_load_acquire(&s->writer[e].state);
+        if (slr_kind_is(state, SLR_KIND_FREE) || !slr_writer_dead(s, e)) continue;
+        SLR_CRASH_POINT("sweep.before_writer");
+        if (swept && SLR_DEFECT(sweep_stops_at_first)) continue;
+        swept += slr_cas(&s->writer[e].state, state, slr_kind_next(state, SLR_KIND_FREE));
+    }
+    slr_fence_seq_cst();
+    if (swept) slr_wake_sleepers(&s->readers->wake); /* what stood behind their claims is readable now */
+    return swept;
+}
+
+uint32_t slr_sweep_readers(const struct slr_segment *s) {
+    uint32_t swept = 0;
+    for (uint32_t e = 0; e < s->reader_count; e++) {
+        uint64_t state = slr_load_acquire(&s->reader[e].state);
+        if (!slr_kind_is(state, SLR_KIND_FREE) && slr_sweep_reader(s, e, state)) swept++;
+    }
+    slr_fence_seq_cst();
+    if (swept) slr_wake_sleepers(&s->readers->space);
+    return swept;
+}
+
+/* The lock first, then the times: a reader that has just detached has touched its cursor before it let go. One that attaches
+ * meanwhile swaps the state, too (cursor.c): one of us fails. */
+bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state) {
+    struct slr_cursor *c = &s->cursor[entry];
+    if (slr_load_relaxed(&c->expires_ns) <= 0 || slr_cursor_attached(s, entry)) return false;
+    /* Whatever stands there: the difference of two times wraps, and a clock that was set back has not run out. */
+    uint64_t idle_ns = SLR_DEFECT(cursor_age_overflows)
+                           ? (uint64_t)(slr_clock_realtime_ns() - slr_load_acquire(&c->touched_ns))
+                           : (uint64_t)slr_clock_realtime_ns() - (uint64_t)slr_load_acquire(&c->touched_ns);
+    if (SLR_DEFECT(clock_set_back_expires_cursors) && idle_ns > INT64_MAX) idle_ns = INT64_MAX;
+    if ((int64_t)idle_ns < slr_load_relaxed(&c->expires_ns)) return false;
+    return slr_cas(&c->state, state, slr_kind_next(state, SLR_KIND_FREE));
+}
+
+void slr_sweep_cursors(const struct slr_segment *s) {
+    for (uint32_t e = 0; e < s->cursor_count; e++) {
+        uint64_t state = slr_load_acquire(&s->cursor[e].state);
+        if (slr_kind_is(state, SLR_KIND_CURSOR)) slr_expire_cursor(s, e, state);
+    }
+}

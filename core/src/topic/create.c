@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Creating and removing topics. Both files are made without a name (O_TMPFILE), filled, their space reserved, and
+ * only then linked, the ring last: a topic exists when its ring has a name, and is whole by then. The buffers of a frames
+ * topic are made by its first publisher (frames/pool.c) and go with the topic.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/boot_id.h"
+#include "base/clock.h"
+#include "base/crash_points.h"
+#include "base/defects.h"
+#include "base/error.h"
+#include "topic/files.h"
+#include "topic/frames_layout.h"
+#include "topic/geometry.h"
+#include "topic/peers.h"
+#include "topic/segment.h"
+#include "wait/death_wake.h"
+
+static int fill_files(int ring_fd, int readers_fd, const char *topic, const slipring_settings *s,
+                      const struct slr_geometry *g) {
+    struct slr_ring_header ring;
+    memset(&ring, 0, sizeof ring);
+    ring.magic = SLR_RING_MAGIC;
+    ring.version = SLR_LAYOUT_VERSION;
+    ring.page_size = SLR_PAGE;
+    ring.layout_hash = slr_layout_hash();
+    ring.generation = slr_random();
+    ring.file_size = g->ring_size;
+    ring.slot_count = g->slot_count;
+    ring.capacity = g->capacity;
+    ring.writers_offset = g->writers_offset;
+    ring.slots_offset = g->slots_offset;
+    ring.passed_offset = g->passed_offset;
+    ring.abandoned_offset = g->abandoned_offset;
+    ring.payload_offset = g->payload_offset;
+    ring.writer_count = g->writer_count;
+    ring.reader_count = g->reader_count;
+    ring.cursor_count = g->cursor_count;
+    ring.delivery = s->delivery == SLIPRING_RELIABLE ? SLR_RELIABLE : SLR_LOSSY;
+    ring.writers = s->writers == SLIPRING_WRITERS_ONE ? SLR_ONE : SLR_MANY;
+    ring.content = s->content == SLIPRING_FRAMES ? SLR_FRAMES : SLR_MESSAGES;
+    ring.creator_pid = (uint32_t)getpid();
+    ring.created_ns = slr_clock_realtime_ns();
+    int code = slr_file_boot_id(ring_fd, topic, "ring", ring.boot_id);
+    if (code) return code;
+
+    struct slr_readers_header readers;
+    memset(&readers, 0, sizeof readers);
+    readers.magic = SLR_READERS_MAGIC;
+    readers.version = SLR_LAYOUT_VERSION;
+    readers.page_size = SLR_PAGE;
+    readers.layout_hash = ring.layout_hash;
+    readers.generation = ring.generation;
+    readers.file_size = g->readers_size;
+    readers.readers_offset = g->readers_offset;
+    readers.cursors_offset = g->cursors_offset;
+    readers.reader_count = g->reader_count;
+    readers.cursor_count = g->cursor_count;
+
+    code = slr_file_write_header(ring_fd, &ring, sizeof ring);
+    return code ? code : slr_file_write_header(readers_fd, &readers, sizeof readers);
+}
+
+/* Whoever may read the ring may subscribe, and subscribers write the reader table. */
+static uint32_t readers_mode(uint32_t mode) { return mode | (mode & 0444) >> 1; }
+
+/* The buffers of a frames topic, and new ones whose maker died before they took the old ones' place. */
+static int unlink_frames(int directory, const char *topic) {
+    int code = slr_file_unlink(directory, topic, "frames-new");
+    if (code == SLIPRING_OK || code == SLIPRING_NOT_FOUND) code = slr_file_unlink(directory, topic, "frames");
+    return code == SLIPRING_NOT_FOUND ? SLIPRING_OK : code;
+}
+
+static int name_both(int ring_fd, int readers_fd, int directory, const char *topic) {
+    /* Of a creator or remover that died half-way: no ring is beside it. */
+    int code = slr_file_clear(directory, topic, "readers", SLR_READERS_MAGIC);
+    if (!code) code = slr_file_clear(directory, topic, "frames-new", SLR_POOL_MAGIC);
+    if (!code) code = slr_file_clear(directory, topic, "frames", SLR_POOL_MAGIC);
+    if (code) return code;
+    SLR_CRASH_POINT("create.before_readers");
+    code = slr_file_link(readers_fd, directory, topic, "readers");
+    if (code) return code;
+    SLR_CRASH_POINT("create.before_ring");
+    code = slr_file_link(ring_fd, directory, topic, "ring");
+    if (code && !SLR_DEFECT(half_topic_left_when_naming_fails)) slr_file_forget(directory, topic, "readers");
+    SLR_CRASH_POINT("create.done");
+    return code;
+}
+
+static int create_locked(int directory, const char *topic, const slipring_settings *s) {
+    struct slr_geometry g;
+    uint32_t mode = s->mode ? s->mode : 0600;
+    int ring_fd = -1, readers_fd = -1;
+    int code = slr_geometry_choose(s, &g);
+    if (!code) code = slr_file_make(directory, g.ring_size, mode, "capacity", &ring_fd);
+    if (!code) code = slr_file_make(directory, g.readers_size, readers_mode(mode), "max_readers", &readers_fd);
+    SLR_CRASH_POINT("create.files_made");
+    if (!code && SLR_DEFECT(topic_named_before_filled)) code = name_both(ring_fd, readers_fd, directory, topic);
+    if (!code) code = fill_files(ring_fd, readers_fd, topic, s, &g);
+    if (!code && !SLR_DEFECT(topic_named_before_filled)) code = name_both(ring_fd, readers_fd, directory, topic);
+    if (ring_fd >= 0) close(ring_fd);
+    if (readers_fd >= 0) close(readers_fd);
+    return code;
+}
+
+static int check_settings(const slipring_settings *s) {
+    struct slr_geometry g;
+    int code = slr_mode_check(s->mode);
+    return code ? code : slr_geometry_choose(s, &g);
+}
+
+/* EXISTS without found/asked: it is there, which is for the caller to judge. */
+static int create(const char *bus, const char *topic, const slipring_settings *s) {
+    int directory;
+    int code = slipring_check_name("topic", topic);
+    if (!code) code = check_settings(s);
+    if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
+    if (code) return code;
+    code = slr_name_check_free(directory, topic, "ring");
+    if (!code) code = create_locked(directory, topic, s);
+    slr_turn_end(directory);
+    return code;
+}
+
+static int check_match(const struct slr_segment *s, const slipring_settings *settings, const char *topic) {
+    struct slr_geometry found = {.capacity = s->capacity,
+                                 .slot_count = s->slot_count,
+                                 .writer_count = s->writer_count,
+                                 .reader_count = s->reader_count,
+                                 .cursor_count = s->cursor_count};
+    if (settings->content != s->content)
+        return slr_error_exists("topic", s->content ? "frames" : "messages", settings->content ? "frames" : "messages",
+                                "topic '%s' carries %s, asked for %s: use %s, or another name", topic,
+                                s->content ? "frames" : "messages", settings->content ? "frames" : "messages",
+                                s->content ? "bus.frames()" : "bus.publisher()");
+    return slr_geometry_match(settings, &found, s->delivery, s->writers, topic);
+}
+
+int slr_segment_open_or_create(const char *bus, const char *topic, const slipring_settings *settings,
+                               struct slr_segment **out) {
+    static const slipring_settings any = SLIPRING_SETTINGS_DEFAULT;
+    if (!settings) settings = &any;
+    int code = check_settings(settings);
+    if (code) return code;
+    /* Made by another between our look and our turn, or removed between our turn and our look: again. */
+    for (int attempt = 0; attempt < 100; attempt++) {
+        code = slr_segment_open(bus, topic, SLR_PUBLISH, out);
+        if (code == SLIPRING_OK) break;
+        if (code != SLIPRING_NOT_FOUND || settings->must_exist) return code;
+        code = create(bus, topic, settings);
+        if (code != SLIPRING_OK && (code != SLIPRING_EXISTS || slr_name_is_other_kind())) return code;
+    }
+    if (code) return code;
+    code = check_match(*out, settings, topic);
+    if (code) slr_segment_close(*out);
+    return code;
+}
+
+int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok) {
+    struct slr_segment *segment;
+    int code = SLIPRING_NOT_FOUND;
+    /* Removed between our turn and our look: again. */
+    for (int attempt = 0; code == SLIPRING_NOT_FOUND && attempt < 100; attempt++) {
+        code = create(bus, topic, settings);
+        if (code != SLIPRING_EXISTS || !exist_ok || slr_name_is_other_kind()) return code;
+        code = slr_segment_open(bus, topic, SLR_INSPECT, &segment);
+    }
+    if (code) return code;
+    code = check_match(segment, settings, topic);
+    slr_segment_close(segment);
+    return code;
+}
+
+/* *gone: it has no name any more, even if something of it could not be removed. The next remover finds what is left. */
+static int unlink_topic(int directory, const char *topic, bool *gone) {
+    if (SLR_DEFECT(readers_removed_before_ring)) slr_file_forget(directory, topic, "readers");
+    int ring = slr_file_unlink(directory, topic, "ring");
+    *gone = ring == SLIPRING_OK;
+    if (ring && ring != SLIPRING_NOT_FOUND) return ring;
+    SLR_CRASH_POINT("remove.half");
+    int code = slr_file_unlink(directory, topic, "readers");
+    SLR_CRASH_POINT("remove.frames_left");
+    if (code == SLIPRING_NOT_FOUND) code = ring;
+    return code ? code : unlink_frames(directory, topic);
+}
+
+int slipring_topic_remove(const char *bus, const char *topic) {
+    int directory;
+    int code = slipring_check_name("topic", topic);
+    if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
+    if (code) return code;
+    /* A damaged topic cannot be opened, but can be removed; one that we may not write, not by us, even if its directory
+     * would let us; and one that we cannot open now, later, since its users must be told. */
+    struct slr_segment *segment = NULL;
+    code = slr_segment_open(bus, topic, SLR_PUBLISH, &segment);
+    bool opened = code == SLIPRING_OK, gone = false;
+    if (opened) slr_death_wake_set(&segment->readers->orphan); /* else who waits would not hear of it */
+    if (code != SLIPRING_DENIED && code != SLIPRING_SYSTEM) code = unlink_topic(directory, topic, &gone);
+    if (opened) {
+        if (gone) slr_segment_mark_removed(segment);
+        slr_death_wake_clear();
+        slr_segment_close(segment);
+    }
+    slr_turn_end(directory);
+    return code;
+}
+
+/* A topic's files, as far as they are ours: somebody else's of such a name are left alone. */
+struct found {
+    bool ring, readers, frames, unplaced;
+};
+
+static int find_files(int directory, const char *topic, struct found *f) {
+    bool ring, readers;
+    int code = slr_file_find(directory, topic, "ring", &ring);
+    if (!code) code = slr_file_find(directory, topic, "readers", &readers);
+    if (code) return code;
+    f->ring = ring, f->readers = readers;
+    /* Damaged ones, if both are there, are for who opens them. */
+    if (ring && !readers) code = slr_file_is_ours(directory, topic, "ring", SLR_RING_MAGIC, &f->ring);
+    if (readers && !ring && !SLR_DEFECT(foreign_file_cleared))
+        code = slr_file_is_ours(directory, topic, "readers", SLR_READERS_MAGIC, &f->readers);
+    if (!code) code = slr_file_is_ours(directory, topic, "frames", SLR_POOL_MAGIC, &f->frames);
+    if (!code) code = slr_file_is_ours(directory, topic, "frames-new", SLR_POOL_MAGIC, &f->unplaced);
+    return code;
+}
+
+int slipring_topic_repair(const char *bus, const char *topic, bool repair, bool *half) {
+    int directory;
+    struct found f = {0};
+    int code = slipring_check_name("topic", topic);
+    if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
+    if (code) return code;
+    code = find_files(directory, topic, &f);
+    if (!code) *half = f.ring != f.readers || (f.frames && !f.ring) || f.unplaced;
+    if (!code && repair && f.unplaced) code = slr_file_unlink(directory, topic, "frames-new");
+    if (!code && repair && f.ring != f.readers) code = slr_file_unlink(directory, topic, f.ring ? "ring" : "readers");
+    if (!code && repair && f.frames && !(f.ring && f.readers)) code = slr_file_unlink(directory, topic, "frames");
+    slr_turn_end(directory);
+    return code;
+}

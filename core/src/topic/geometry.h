@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pure arithmetic: from a topic's settings to the sizes and offsets of its files.
+ */
+#ifndef SLR_TOPIC_GEOMETRY_H
+#define SLR_TOPIC_GEOMETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "slipring.h"
+
+#define SLR_MIN_CAPACITY 4096u
+#define SLR_MAX_CAPACITY (UINT64_C(1) << 40)
+#define SLR_MIN_SLOTS 16u
+#define SLR_MAX_SLOTS (UINT64_C(1) << 28)
+#define SLR_MAX_WRITERS 4096u
+#define SLR_MAX_READERS 65536u
+#define SLR_MAX_CURSORS 4096u
+
+struct slr_geometry {
+    uint64_t capacity, slot_count;
+    uint32_t writer_count, reader_count, cursor_count;
+    uint64_t writers_offset, slots_offset, passed_offset, abandoned_offset, payload_offset, ring_size;
+    uint64_t readers_offset, cursors_offset, readers_size;
+};
+
+/* Fills the offsets from the five counts; false if a count is out of its limits. */
+bool slr_geometry_place(struct slr_geometry *geometry);
+/* Defaults and rounding. */
+int slr_geometry_choose(const slipring_settings *settings, struct slr_geometry *out);
+/* What the settings ask of an existing topic: OK or EXISTS naming both values. */
+int slr_geometry_match(const slipring_settings *settings, const struct slr_geometry *found, int delivery, int writers,
+                       const char *topic);
+
+#endif
