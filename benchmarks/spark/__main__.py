@@ -3,7 +3,6 @@
 samples and a picture of them."""
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -28,6 +27,7 @@ def main() -> int:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     import slipring.spark
     from benchmarks.spark import picture, run, table
+    from slipring.bench.run import document_text
 
     plan = run.QUICK if chosen.quick else run.FULL
     plan = replace(
@@ -45,7 +45,7 @@ def main() -> int:
     chosen.out.mkdir(parents=True, exist_ok=True)
     # The targets are judged by spark.json: a quick run leaves it alone.
     samples = chosen.out / ("spark-quick.json" if plan.quick else "spark.json")
-    samples.write_text(json.dumps(kept, indent=1) + "\n")
+    samples.write_text(document_text(kept))
     table.show(kept)
     picture.draw(kept, samples.with_suffix(".png"))
     print(f"samples: {samples}, picture: {samples.with_suffix('.png')}")

@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from slipring.spark.schema import COLUMNS
+from slipring.spark.source.schema import COLUMNS
 
 BATCH_BYTES = 1 << 20
 

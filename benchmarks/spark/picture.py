@@ -9,9 +9,9 @@ the delay and of micro-batches the dots are percentiles.
 from pathlib import Path
 from typing import Any
 
+from benchmarks.panels import Panel, Row
+from benchmarks.plot import COLUMNS, compose, save
 from benchmarks.spark.delay import percentiles_ms
-from slipring.bench.panels import Panel, Row
-from slipring.bench.plot import COLUMNS, compose, save
 from slipring.bench.summary import Spread
 
 LEGEND = {

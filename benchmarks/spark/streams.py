@@ -39,7 +39,8 @@ def micro_batch_s(spark: Any, root: Path, files: Path) -> list[float]:
         )
         writing = reading.load().writeStream.format("noop").option("checkpointLocation", str(files / "small"))
         query = writing.start()
-        took, seen = [], -1
+        took: list[float] = []
+        seen = -1
         while len(took) < BATCHES + 5:
             publisher.send(b"x")
             query.processAllAvailable()
@@ -73,7 +74,7 @@ def recording(spark: Any, root: Path, files: Path, size: int, rate: int, seconds
             lags.append(figures.lag or 0)
 
         lake = files / f"lake-{size}"
-        limits = {"until_idle_s": 5.0, "pre_buffer": True, "every_s": 0, "sync": False}
+        limits: dict[str, Any] = {"until_idle_s": 5.0, "pre_buffer": True, "every_s": 0, "sync": False}
         told = pipelines.record([topic], lake, bus=BUS, root=root, spark=spark, progress=follow, **limits)
         outputs = [publisher.communicate()[0].split() for publisher in publishers]
         published = bus.stats(topic)["published"]

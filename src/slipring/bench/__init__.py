@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slipring measured beside its rivals: one module per question, one file per rival, one command.
+"""Measures Slipring on this machine: rates, latencies, wake-ups, bandwidth. Leaves nothing behind.
 
-``slipring bench`` runs it; benchmarks/README.md in the repository says how to read it.
+In: ``run.run(plan, environment)``, as ``slipring bench`` calls it. Out: a JSON document of samples, and its tables.
 
-questions/   what is asked: cases, how each is measured, the figure that counts
-ours/        Slipring as it is measured
-rivals/      everybody else, and what to install for them
-floors/      the same work in C, without Python, for reference
+run, rounds          one run, from what is asked to the document that is kept; its samples, round after round
+suite, environment   what can be asked of which transport; the processes in which cases are measured
+sample, processes    one sample: a fresh process that forks the others
+case, transport      a question put to a transport; what a transport has to provide
+questions, ours      what is asked, one module each; Slipring as it is measured
+machine, placement, other_load    what the machine was like
+histogram, summary, report, spelling    from times to tables
+
+``benchmarks`` in the repository adds rivals, C programs, targets and pictures, and more questions.
 """

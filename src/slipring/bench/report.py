@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as tables: rows of text for whoever prints them."""
+"""A run as tables of text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from slipring.bench import summary
-from slipring.bench.bars import Samples, more_is_better
-from slipring.bench.bystanders import TOLERATED
 from slipring.bench.histogram import Histogram
-from slipring.bench.questions import QUESTIONS
-from slipring.bench.spelling import heading, number, spelled
-from slipring.bench.targets import TARGETS
+from slipring.bench.other_load import TOLERATED
+from slipring.bench.spelling import heading, spelled
+from slipring.bench.suite import Suite
+from slipring.bench.summary import Samples, more_is_better
 
 Row = tuple[str, ...]
 TAILS = ("p99_us", "p99.9_us", "max_us")
@@ -26,7 +25,7 @@ class Table(NamedTuple):
 
 
 def tail(samples: Samples, question: str, case: str, figure: str) -> float | None:
-    """A percentile over all rounds together, where histograms tell it; else the rounds' median."""
+    """A percentile over all rounds together where there are histograms; else the median of the rounds."""
     texts = [
         each["histogram"]
         for each in summary.good(samples, question)
@@ -39,9 +38,8 @@ def tail(samples: Samples, question: str, case: str, figure: str) -> float | Non
     return found.middle if found else None
 
 
-def case_row(samples: Samples, question: str, case: str, columns: tuple[str, ...]) -> Row:
+def case_row(samples: Samples, question: str, figure: str, case: str, columns: tuple[str, ...]) -> Row:
     asked = [each for each in samples if each["question"] == question and each["case"] == case]
-    figure: str = QUESTIONS[question].FIGURE
     found = summary.spread(samples, question, case, figure)
     if found is None:
         return (case, "failed", asked[0].get("error", "")[:60], *("-" for _ in columns), "")
@@ -53,9 +51,9 @@ def case_row(samples: Samples, question: str, case: str, columns: tuple[str, ...
     return (case, spelled(figure, found.middle), spread, *cells, placements)
 
 
-def question_table(samples: Samples, question: str) -> Table | None:
+def question_table(suite: Suite, samples: Samples, question: str) -> Table | None:
     """A row per case, those with the same settings together, the best first."""
-    module = QUESTIONS[question]
+    module = suite.questions[question]
     asked = [sample for sample in samples if sample["question"] == question]
     if not asked:
         return None
@@ -74,7 +72,7 @@ def question_table(samples: Samples, question: str) -> Table | None:
         return float("inf") if found is None else -found.middle if more_is_better(figure) else found.middle
 
     rows = [
-        case_row(samples, question, case, columns)
+        case_row(samples, question, figure, case, columns)
         for cases in groups.values()
         for case in sorted(cases, key=worst_last)
     ]
@@ -83,57 +81,32 @@ def question_table(samples: Samples, question: str) -> Table | None:
     )
 
 
-def target_rows(targets: list[dict[str, Any]]) -> list[Row]:
-    rows: list[Row] = []
-    for each in targets:
-        if "value" not in each:
-            rows.append((each["target"], each["wanted"], "-", "", "", "", each["verdict"]))
-            continue
-        unit = each["unit"]
-        value, low, high = (number(each[name]) for name in ("value", "low", "high"))
-        against = each["against"].split(" ")[0]
-        rows.append(
-            (
-                each["target"],
-                each["wanted"],
-                f"{value}{unit}",
-                f"{low} - {high}",
-                against,
-                each["placement"],
-                each["verdict"],
-            )
-        )
-    return rows
-
-
-def tables(run: dict[str, Any]) -> list[Table]:
-    """All tables of a run: a question each, then the targets that it asked for."""
-    samples = run["samples"]
-    found = [table for question in QUESTIONS if (table := question_table(samples, question))]
-    header = ("target (ours: the other)", "wanted", "is", "by round", "the other", "placement", "")
-    asked = target_rows(asked_targets(run))
-    return [*found, Table("Targets", header, asked)] if asked else found
-
-
-def asked_targets(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """The targets of the questions that --only chose; all of them if it chose none."""
-    only = run["plan"]["only"]
-    chosen = {bar.promise for bar in TARGETS if bar.ours[0] in only}
-    return [each for each in run["targets"] if not only or each["target"] in chosen]
+def tables(suite: Suite, run: dict[str, Any]) -> list[Table]:
+    """One table for each question that the run asked."""
+    found = (question_table(suite, run["samples"], question) for question in suite.questions)
+    return [table for table in found if table]
 
 
 def others_busy(samples: Samples) -> float:
-    """How many processors other programs kept busy, in the middle of the samples."""
+    """How many processors other programs kept busy: the median of the samples."""
     return median(sample["bystanders"] for sample in samples) if samples else 0.0
 
 
-def remarks(run: dict[str, Any]) -> list[str]:
+def remarks(suite: Suite, run: dict[str, Any]) -> list[str]:
     """What a reader of the tables has to know besides."""
-    said = [f"not measured: {name}: {reason}" for name, reason in run["left_out"].items()]
-    others = others_busy(run["samples"])
+    samples = run["samples"]
+    found = [f"not measured: {name}: {reason}" for name, reason in run["left_out"].items()]
+    unknown = dict.fromkeys(each["question"] for each in samples if each["question"] not in suite.questions)
+    if unknown:
+        found.append(
+            f"not shown: {', '.join(unknown)}: in a checkout, run `python -m benchmarks --show FILE`"
+        )
+    others = others_busy(samples)
     if others > TOLERATED:
-        said.append(f"disturbed: other programs kept {others:.2g} processors busy; measure again in quiet")
-    rounds = len({sample["round"] for sample in run["samples"]})
+        found.append(f"disturbed: other programs kept {others:.2g} processors busy; measure again in quiet")
+    rounds = len({sample["round"] for sample in samples})
     if rounds < run["plan"]["rounds"]:
-        said.append(f"{rounds} of {run['plan']['rounds']} rounds, to end within {run['plan']['limit_s']:g} s")
-    return said
+        found.append(
+            f"{rounds} of {run['plan']['rounds']} rounds, to end within {run['plan']['limit_s']:g} s"
+        )
+    return found

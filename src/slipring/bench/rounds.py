@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the samples: round after round through all cases, so that a moody machine hits everybody alike."""
+"""Takes the samples: round after round through all cases, so that a change of the machine hits all of them alike."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from slipring.bench import group, placement
-from slipring.bench.bystanders import Bystanders
+from slipring.bench import placement, process_group
 from slipring.bench.case import Case
-from slipring.bench.grounds import Grounds
+from slipring.bench.environment import Environment
 from slipring.bench.histogram import Histogram
-from slipring.bench.rivals import is_ours
+from slipring.bench.other_load import OtherLoad
 
 SAMPLE_TIMEOUT_S = 45
 SHARED_MEMORY = Path("/dev/shm")
@@ -31,7 +30,7 @@ Sample = dict[str, Any]
 def bus_root(within: Path | None = None) -> Iterator[Path]:
     """A directory for this run alone; afterwards nothing that carries its name is left."""
     memory = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
-    # Short, because rivals make socket paths of it, and those have little room.
+    # Short, because transports make socket paths of it, and those have little room.
     root = Path(tempfile.mkdtemp(prefix="srb-", dir=within or memory))
     try:
         yield root
@@ -41,7 +40,7 @@ def bus_root(within: Path | None = None) -> Iterator[Path]:
 
 
 def sweep(name: str) -> None:
-    """Remove what rivals put flat into /dev/shm under the run's name."""
+    """Remove what transports put flat into /dev/shm under the run's name."""
     for left in SHARED_MEMORY.glob(f"*{name}*"):
         if left.name == name:
             continue
@@ -51,12 +50,12 @@ def sweep(name: str) -> None:
             left.unlink(missing_ok=True)
 
 
-def run_sample(grounds: Grounds, case: Case, place: Path, seconds: float) -> Sample:
-    """One sample; an error is a result like any other."""
+def run_sample(environment: Environment, case: Case, place: Path, seconds: float) -> Sample:
+    """Take one sample; an error is a result like any other."""
     place.mkdir()
-    command = grounds.command(case, place, seconds)
+    command = environment.command(case, place, seconds)
     try:
-        done = group.run(command, SAMPLE_TIMEOUT_S, QUIET)
+        done = process_group.run(command, SAMPLE_TIMEOUT_S, QUIET)
     except OSError as error:
         return {"error": f"{error.strerror}: {command[0]}"}
     except subprocess.TimeoutExpired:
@@ -67,23 +66,25 @@ def run_sample(grounds: Grounds, case: Case, place: Path, seconds: float) -> Sam
     if done.returncode != 0:
         last_lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
         return {"error": last_lines[-1]}
-    return _understood(done.stdout)
+    return _parsed(done.stdout)
 
 
-def _understood(output: str) -> Sample:
-    told: Sample = json.loads(output.splitlines()[-1])
-    if "histogram" in told:
-        told["figures"] |= Histogram.parse(told["histogram"]).figures()
-    return told
+def _parsed(output: str) -> Sample:
+    sample: Sample = json.loads(output.splitlines()[-1])
+    if "histogram" in sample:
+        sample["figures"] |= Histogram.parse(sample["histogram"]).figures()
+    return sample
 
 
-def sample_with_surroundings(grounds: Grounds, case: Case, turn: int, place: Path, seconds: float) -> Sample:
+def sample_with_surroundings(
+    environment: Environment, case: Case, turn: int, place: Path, seconds: float
+) -> Sample:
     """One sample, and what the machine was like around it."""
-    before = placement.cache_line_ns(grounds.floors.probe)
-    bystanders = Bystanders()
-    result = run_sample(grounds, case, place, seconds)
-    disturbed, took_s = bystanders.processors(), bystanders.elapsed_s()
-    after = placement.cache_line_ns(grounds.floors.probe)
+    before = placement.cache_line_ns()
+    others = OtherLoad()
+    result = run_sample(environment, case, place, seconds)
+    disturbed, took_s = others.processors(), others.elapsed_s()
+    after = placement.cache_line_ns()
     return {
         "question": case.question,
         "transport": case.transport,
@@ -99,7 +100,7 @@ def sample_with_surroundings(grounds: Grounds, case: Case, turn: int, place: Pat
 
 
 def take(
-    grounds: Grounds,
+    environment: Environment,
     root: Path,
     cases: list[Case],
     rounds: int,
@@ -109,7 +110,7 @@ def take(
 ) -> list[Sample]:
     """All samples, interleaved; a round that would not end within the limit is not begun.
 
-    ``announce`` is told the round, the number of the case in it, and the case.
+    ``announce`` gets the round, the number of the case in it, and the case.
     """
     samples: list[Sample] = []
     failed: set[str] = set()
@@ -120,11 +121,11 @@ def take(
         for number, case in enumerate(cases):
             name = f"{case.question} {case.key}"
             if name in failed:
-                # A rival that failed once would only cost time again.
+                # A transport that failed once would only cost time again.
                 continue
             announce(turn, number, case)
-            sample = sample_with_surroundings(grounds, case, turn, root / f"{turn}-{number}", seconds)
+            sample = sample_with_surroundings(environment, case, turn, root / f"{turn}-{number}", seconds)
             samples.append(sample)
-            if "error" in sample and not is_ours(case.transport):
+            if "error" in sample and not environment.suite.is_ours(case.transport):
                 failed.add(name)
     return samples

@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of the suite, from what is asked to the document that is kept."""
+"""One run, from what is asked to the document that is kept."""
 
 from __future__ import annotations
 
-import tempfile
+import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from slipring.bench import machine, rounds, targets
+from slipring.bench import machine, rounds
 from slipring.bench.case import Case
-from slipring.bench.floors import Floors, beside
-from slipring.bench.grounds import Grounds
-from slipring.bench.questions import QUESTIONS, QUICK
-from slipring.bench.rivals import is_ours, is_rival
-from slipring.bench.rivals_venv import RivalsVenv, cache
+from slipring.bench.environment import Environment
+from slipring.bench.suite import Suite
 
 FORMAT = 1
 
@@ -30,25 +27,23 @@ class Plan:
     rounds: int = 5
     seconds: float = 0.25
     limit_s: float = 660.0
-    rivals: bool = True
 
     @classmethod
-    def of(cls, quick: bool, only: tuple[str, ...] = (), rivals: bool = True, **given: Any) -> Plan:
+    def of(cls, quick: bool, only: tuple[str, ...] = (), **given: Any) -> Self:
         """With what was given, and for the rest what suits a quick or a full run."""
         usual = {"rounds": 2, "seconds": 0.1, "limit_s": 50.0} if quick else {}
         chosen = {name: value for name, value in given.items() if value is not None}
-        return cls(quick=quick, only=only, rivals=rivals, **{**usual, **chosen})
+        return cls(quick=quick, only=only, **{**usual, **chosen})
 
     @property
     def name(self) -> str:
         """Of the files that are kept."""
         return "-".join(["quick" if self.quick else "full", *self.only])
 
-    def cases(self) -> list[Case]:
-        usual = [name for name in QUICK if name in QUESTIONS] if self.quick else QUESTIONS
-        asked = [case for name in self.only or usual for case in QUESTIONS[name].cases(self.quick)]
-        with_floors = [each for case in asked for each in (*beside(case), case)]
-        return [case for case in with_floors if self.rivals or not is_rival(case.transport)]
+    def cases(self, suite: Suite) -> list[Case]:
+        """Those of ours; questions name cases of others too, which are measured in a checkout."""
+        asked = (suite.questions[name].cases(self.quick) for name in self.only or suite.questions)
+        return [case for cases in asked for case in cases if suite.is_ours(case.transport)]
 
 
 @dataclass(frozen=True)
@@ -62,47 +57,57 @@ class Progress:
 
 def run(
     plan: Plan,
+    environment: Environment,
     progress: Callable[[Progress], None] = lambda _: None,
-    say: Callable[[str], None] = lambda _: None,
-    venv_in: Path | None = None,
-    spark: dict[str, Any] | None = None,
     within: Path | None = None,
 ) -> dict[str, Any]:
-    """Measure, and tell the whole run: JSON can hold it. Leaves nothing behind but the rivals' environment.
-
-    ``venv_in`` is where that is kept, ``within`` where the topics are for as long as it lasts (/dev/shm).
-    """
+    """Measure; the whole run as JSON can hold it. Topics are below ``within`` (/dev/shm) as long as it lasts."""
     begun = time.monotonic()
     described = machine.describe()
-    venv = RivalsVenv(venv_in or cache())
-    failed = venv.make(say) if plan.rivals and not plan.quick else {}
-    # Not in /dev/shm, where containers do not let programs be run from.
-    with tempfile.TemporaryDirectory(prefix="slipring-bench-") as workshop, rounds.bus_root(within) as root:
-        progress(Progress(0, 0, "building the floors"))
-        asked = plan.cases()
-        grounds = Grounds(Floors(Path(workshop), asked), venv, failed)
-        left_out = {case.transport: reason for case in asked if (reason := grounds.reason_against(case))}
-        cases = [case for case in asked if grounds.reason_against(case) is None]
+    asked = plan.cases(environment.suite)
+    left_out = {case.transport: reason for case in asked if (reason := environment.reason_against(case))}
+    cases = [case for case in asked if environment.reason_against(case) is None]
 
-        def announce(turn: int, number: int, case: Case) -> None:
-            text = f"round {turn + 1}/{plan.rounds}  {case.question}: {case.key}"
-            progress(Progress(turn * len(cases) + number, plan.rounds * len(cases), text))
+    def announce(turn: int, number: int, case: Case) -> None:
+        text = f"round {turn + 1}/{plan.rounds}  {case.question}: {case.key}"
+        progress(Progress(turn * len(cases) + number, plan.rounds * len(cases), text))
 
-        samples = rounds.take(grounds, root, cases, plan.rounds, plan.seconds, plan.limit_s, announce)
-        versions = grounds.versions(cases)
+    with rounds.bus_root(within) as root:
+        samples = rounds.take(environment, root, cases, plan.rounds, plan.seconds, plan.limit_s, announce)
     return {
         "format": FORMAT,
         "plan": asdict(plan),
         "machine": described,
-        "versions": versions,
+        "versions": environment.versions(cases),
         "left_out": left_out,
         "took_s": round(time.monotonic() - begun, 1),
-        "targets": targets.judge(samples, spark),
         "samples": samples,
     }
 
 
-def failures(document: dict[str, Any]) -> list[str]:
-    """What failed of ours; a rival's failure is only its own."""
-    failed = [each for each in document["samples"] if "error" in each and is_ours(each["transport"])]
+def failures(suite: Suite, document: dict[str, Any]) -> list[str]:
+    """What failed of ours; a failure of another transport is a result."""
+    failed = [each for each in document["samples"] if "error" in each and suite.is_ours(each["transport"])]
     return list(dict.fromkeys(f"{each['question']}: {each['case']}: {each['error']}" for each in failed))
+
+
+def document_text(document: dict[str, Any]) -> str:
+    """As it is kept: a line for each sample, so that two runs can be compared line by line."""
+    return f"{_lines(document, '')}\n"
+
+
+def _lines(value: Any, margin: str) -> str:
+    """Objects of objects or lists, and lists of objects, line by line; anything else in one line."""
+    inner = margin + " "
+    if isinstance(value, dict) and (
+        not margin or any(each and isinstance(each, dict | list) for each in value.values())
+    ):
+        return _block("{}", [f"{json.dumps(str(key))}: {_lines(value[key], inner)}" for key in value], margin)
+    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        return _block("[]", [json.dumps(each) for each in value], margin)
+    return json.dumps(value)
+
+
+def _block(ends: str, items: list[str], margin: str) -> str:
+    apart = f",\n{margin} "
+    return f"{ends[0]}\n{margin} {apart.join(items)}\n{margin}{ends[1]}"

@@ -7,8 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from slipring.bench.case import Case
-from slipring.bench.questions import QUESTIONS
-from slipring.bench.rivals import package_of, transport_class
+from slipring.bench.suite import OWN, Suite
 
 
 def installed_version(package: str | None) -> str:
@@ -20,16 +19,15 @@ def installed_version(package: str | None) -> str:
         return "unknown"
 
 
-def main(case_json: str, place: str, seconds: str) -> None:
+def main(suite: Suite, case_json: str, place: str, seconds: str) -> None:
     case = Case.from_json(case_json)
-    figures = QUESTIONS[case.question].measure(
-        transport_class(case.transport), case, Path(place), float(seconds)
-    )
-    told = {"version": installed_version(package_of(case.transport))}
+    transport = suite.transport_class(case.transport)
+    figures = suite.questions[case.question].measure(transport, case, Path(place), float(seconds))
+    sample = {"version": installed_version(suite.homes[case.transport].package)}
     if "histogram" in figures:
-        told["histogram"] = figures.pop("histogram")
-    print(json.dumps({"figures": figures, **told}))
+        sample["histogram"] = figures.pop("histogram")
+    print(json.dumps({"figures": figures, **sample}))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(OWN, *sys.argv[1:])

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+Samples = list[dict[str, Any]]
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -31,12 +33,16 @@ class Ratio:
     placement: str
 
 
-def good(samples: list[dict[str, Any]], question: str) -> list[dict[str, Any]]:
+def more_is_better(figure: str) -> bool:
+    return figure.endswith(("_per_s", "_share"))
+
+
+def good(samples: Samples, question: str) -> Samples:
     return [sample for sample in samples if sample["question"] == question and "figures" in sample]
 
 
 def figures(
-    samples: list[dict[str, Any]], question: str, case: str, figure: str, placement: str | None = None
+    samples: Samples, question: str, case: str, figure: str, placement: str | None = None
 ) -> dict[int, float]:
     """The figure of one case by round."""
     return {
@@ -47,15 +53,13 @@ def figures(
 
 
 def spread(
-    samples: list[dict[str, Any]], question: str, case: str, figure: str, placement: str | None = None
+    samples: Samples, question: str, case: str, figure: str, placement: str | None = None
 ) -> Spread | None:
     values = list(figures(samples, question, case, figure, placement).values())
     return Spread.of(values) if values else None
 
 
-def ratio(
-    samples: list[dict[str, Any]], figure: str, above: tuple[str, str], below: tuple[str, str]
-) -> Ratio | None:
+def ratio(samples: Samples, figure: str, above: tuple[str, str], below: tuple[str, str]) -> Ratio | None:
     """``above`` divided by ``below``, each a (question, case); near with near, far with far."""
     shared: Counter[str | None] = Counter()
     for each in ("near", "far", "unknown"):

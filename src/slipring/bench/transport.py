@@ -65,12 +65,12 @@ class Transport:
     def sender_many(self, channel: str) -> SendMany:
         raise NotImplementedError
 
-    def crowd(self, channel: str, count: int) -> Callable[[], Any]:
+    def slow_subscribers(self, channel: str, count: int) -> Callable[[], Any]:
         """Attach ``count`` subscribers that may be overrun; the callable lets each take a few messages."""
         raise NotImplementedError
 
-    def publisher(self, channel: str, crowd: int) -> Send:
-        """Open a sending end for ``crowd`` subscribers, once all are attached; what it waits for is its own choice."""
+    def publisher(self, channel: str, subscribers: int) -> Send:
+        """Open a sending end for so many subscribers, once all are attached; what it waits for is its own choice."""
         return self.sender(channel)
 
     def flush(self) -> None:

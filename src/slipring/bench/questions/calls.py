@@ -6,7 +6,7 @@ from time import perf_counter_ns
 
 from slipring.bench.case import Case
 from slipring.bench.histogram import Histogram
-from slipring.bench.pair import ControlLine, Figures, counts, in_two_processes, told_counts
+from slipring.bench.processes import ControlLine, Figures, counts, in_two_processes, told_counts
 from slipring.bench.transport import Transport, no_moments
 
 TITLE = "A call with 64 B and its answer"

@@ -14,8 +14,7 @@ from statistics import median
 from time import perf_counter_ns, process_time_ns
 
 from slipring.bench.case import Case
-from slipring.bench.crew import Crew
-from slipring.bench.pair import ControlLine
+from slipring.bench.processes import ControlLine, Workers
 from slipring.bench.transport import Send, Transport
 
 TITLE = "One publisher to many subscriber processes"
@@ -68,8 +67,8 @@ def measure(kind: type[Transport], case: Case, place, seconds: float) -> dict[st
         send(body)
         transport.flush()
 
-    with Crew() as crew:
-        lines = [crew.start(subscribe) for _ in range(count)]
+    with Workers() as workers:
+        lines = [workers.start(subscribe) for _ in range(count)]
         for line in lines:
             line.meet()
         send = transport.publisher("there", count)

@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from slipring.bench.case import Case
-from slipring.bench.crew import Crew
-from slipring.bench.pair import ControlLine, Figures
+from slipring.bench.processes import ControlLine, Figures, Workers
 from slipring.bench.transport import Transport
 
 TITLE = "Waiting for nothing"
@@ -61,12 +60,12 @@ def measure(kind: type[Transport], case: Case, place, seconds: float) -> Figures
         line.tell("woken")
         transport.close()
 
-    with Crew() as crew:
-        line = crew.start(wait)
+    with Workers() as workers:
+        line = workers.start(wait)
         line.meet()
         send = transport.sender(channels[0])
         time.sleep(seconds * LONGER)
-        figures = watched(crew.children[0], seconds * LONGER)
+        figures = watched(workers.children[0], seconds * LONGER)
         send(BODY)
         line.hear()
         transport.close()

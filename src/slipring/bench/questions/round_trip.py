@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from slipring.bench.case import Case
 from slipring.bench.histogram import Histogram
-from slipring.bench.pair import ControlLine, Figures, counts, in_two_processes, told_counts
+from slipring.bench.processes import ControlLine, Figures, counts, in_two_processes, told_counts
 from slipring.bench.transport import Transport, no_moments
 
 TITLE = "Round trip of 64 B"

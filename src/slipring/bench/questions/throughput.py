@@ -8,7 +8,7 @@ from itertools import repeat
 from time import perf_counter_ns
 
 from slipring.bench.case import Case
-from slipring.bench.pair import ControlLine, counts, in_two_processes, told_counts
+from slipring.bench.processes import ControlLine, counts, in_two_processes, told_counts
 from slipring.bench.transport import Transport
 
 TITLE = "Throughput, one message a call"

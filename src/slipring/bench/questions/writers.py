@@ -14,8 +14,7 @@ from time import monotonic
 
 import slipring
 from slipring.bench.case import Case
-from slipring.bench.crew import Crew
-from slipring.bench.pair import ControlLine
+from slipring.bench.processes import ControlLine, Workers
 from slipring.bench.transport import Transport
 
 TITLE = "Many writers on one topic"
@@ -48,9 +47,9 @@ def measure(kind: type[Transport], case: Case, place, seconds: float) -> dict[st
         line.tell(_send_for(send, begin, LONGER * seconds))
         transport.close()
 
-    with Crew() as crew, slipring.Bus("bench", root=place) as bus:
+    with Workers() as workers, slipring.Bus("bench", root=place) as bus:
         subscriber = bus.subscriber("there")
-        lines = [crew.start(write) for _ in range(number)]
+        lines = [workers.start(write) for _ in range(number)]
         for line in lines:
             line.meet()
         begin = monotonic() + 0.05

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pyzmq over ipc://: PUSH to PULL, one message a call and multipart; PUB to SUB; REQ to REP; and under asyncio."""
+
+import threading
+from itertools import repeat
+
+import zmq
+import zmq.asyncio
+
+from slipring.bench.transport import (
+    AsyncReceive,
+    AsyncSend,
+    Call,
+    Receive,
+    ReceiveMany,
+    Send,
+    SendMany,
+    Transport,
+    Wait,
+)
+
+# A deep queue is ZeroMQ's fastest setting for small messages; large ones must not pile up in memory.
+BACKLOG_BYTES = 64 << 20
+
+
+class PushPull(Transport):
+    threads_of_its_own = True
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = max(4, min(100_000, BACKLOG_BYTES // max(size, 1)))
+        self.context = None
+        self.sockets: list = []
+
+    def _socket(self, kind: int) -> zmq.Socket:
+        # The context starts its I/O thread, so it belongs to the process that uses it.
+        self.context = self.context or self._new_context()
+        socket = self.context.socket(kind)
+        if self.backlog:
+            socket.hwm = self.backlog
+        self.sockets.append(socket)
+        return socket
+
+    def _new_context(self) -> zmq.Context:
+        context = zmq.Context()
+        # For many channels: the limit is a thousand unless it is raised before the first socket.
+        context.max_sockets = 4096
+        return context
+
+    def _address(self, channel: str) -> str:
+        return f"ipc://{self.place}/{channel}.zmq"
+
+    def sender(self, channel: str) -> Send:
+        socket = self._socket(zmq.PUSH)
+        socket.connect(self._address(channel))
+        return socket.send
+
+    def receiver(self, channel: str) -> Receive:
+        socket = self._socket(zmq.PULL)
+        socket.bind(self._address(channel))
+        return socket.recv
+
+    def waiter(self) -> Wait:
+        poller = zmq.Poller()
+        receives = {}
+        for channel in self.channels:
+            receive = self.receiver(channel)
+            poller.register(self.sockets[-1], zmq.POLLIN)
+            receives[self.sockets[-1]] = receive
+        return lambda: [receives[socket] for socket, _ in poller.poll()]
+
+    def close(self) -> None:
+        for socket in self.sockets:
+            socket.close(linger=1000)
+        if self.context:
+            self.context.term()
+
+
+class OneByOne(PushPull):
+    """The batch question answered with plain sends: what a pyzmq user does with a list of messages."""
+
+    def sender_many(self, channel: str) -> SendMany:
+        send = self.sender(channel)
+
+        def send_many(bodies):
+            for body in bodies:
+                send(body)
+
+        return send_many
+
+    def receiver_many(self, channel: str) -> ReceiveMany:
+        recv = self.receiver(channel)
+
+        def receive_many():
+            # One hundred at a time only to keep the counting out of the figure.
+            for _ in repeat(None, 100):
+                recv()
+            return 100
+
+        return receive_many
+
+
+class AsItComes(OneByOne):
+    """With the queue of 1000 messages that it has unless told otherwise, as most programs use it."""
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = 0
+
+
+class Multipart(PushPull):
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = 1000
+
+    def sender_many(self, channel: str) -> SendMany:
+        socket = self._socket(zmq.PUSH)
+        socket.connect(self._address(channel))
+        return socket.send_multipart
+
+    def receiver_many(self, channel: str) -> ReceiveMany:
+        socket = self._socket(zmq.PULL)
+        socket.bind(self._address(channel))
+        return lambda: len(socket.recv_multipart())
+
+
+class Asyncio(PushPull):
+    """By its own zmq.asyncio, with a deep queue."""
+
+    def _for_tasks(self, kind: int) -> zmq.asyncio.Socket:
+        plain = self._socket(kind)
+        return zmq.asyncio.Socket(shadow=plain)
+
+    async def async_sender(self, channel: str) -> AsyncSend:
+        socket = self._for_tasks(zmq.PUSH)
+        socket.connect(self._address(channel))
+        return socket.send
+
+    async def async_receiver(self, channel: str) -> AsyncReceive:
+        socket = self._for_tasks(zmq.PULL)
+        socket.bind(self._address(channel))
+        return socket.recv
+
+
+class PubSub(PushPull):
+    """One publisher in front of many subscribers: full queues make it drop, its cheapest case."""
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = 1000
+
+    def slow_subscribers(self, channel: str, count: int):
+        subscribers = [self._socket(zmq.SUB) for _ in range(count)]
+        for subscriber in subscribers:
+            subscriber.subscribe(b"")
+            subscriber.connect(self._address(channel))
+
+        def take_a_few():
+            for subscriber in subscribers:
+                for _ in range(16):
+                    if not subscriber.poll(0):
+                        break
+                    subscriber.recv()
+
+        return take_a_few
+
+    def _publishing(self) -> zmq.Socket:
+        # XPUB is PUB that tells when somebody subscribed.
+        socket = self._socket(zmq.XPUB)
+        # Without this it tells of the first subscription to a prefix only.
+        socket.setsockopt(zmq.XPUB_VERBOSE, 1)
+        return socket
+
+    def publisher(self, channel: str, subscribers: int) -> Send:
+        socket = self._publishing()
+        socket.bind(self._address(channel))
+        for _ in range(subscribers):
+            socket.recv()
+        return socket.send
+
+
+class FanOut(PubSub):
+    """Everything arrives: at a full queue it waits instead of dropping, and the queue is deep, its fastest."""
+
+    backlog_messages = 100_000
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        self.backlog = self.backlog_messages
+
+    def receiver(self, channel: str) -> Receive:
+        socket = self._socket(zmq.SUB)
+        socket.subscribe(b"")
+        socket.connect(self._address(channel))
+        return socket.recv
+
+    def _publishing(self) -> zmq.Socket:
+        socket = super()._publishing()
+        socket.setsockopt(zmq.XPUB_NODROP, 1)
+        return socket
+
+
+class ReqRep(Transport):
+    """Plain bytes, no method name, nothing to encode: its fastest call."""
+
+    threads_of_its_own = True
+
+    def _socket(self, kind: int) -> zmq.Socket:
+        self.context = zmq.Context()
+        self.socket = self.context.socket(kind)
+        self.socket.linger = 0
+        return self.socket
+
+    def serve(self) -> None:
+        socket = self._socket(zmq.REP)
+        socket.bind(f"ipc://{self.place}/calls.zmq")
+
+        def answer() -> None:
+            while body := socket.recv():
+                socket.send(body)
+            socket.send(b"")
+
+        threading.Thread(target=answer, daemon=True).start()
+
+    def caller(self) -> Call:
+        socket = self._socket(zmq.REQ)
+        socket.connect(f"ipc://{self.place}/calls.zmq")
+
+        def call(body: bytes) -> bytes:
+            socket.send(body)
+            return socket.recv()
+
+        return call
+
+
+TRANSPORTS = {
+    "pyzmq": OneByOne,
+    "pyzmq-default": AsItComes,
+    "pyzmq-multipart": Multipart,
+    "zmq-asyncio": Asyncio,
+    "pyzmq-pubsub": PubSub,
+    "zmq-pub-sub": FanOut,
+    "pyzmq-req-rep": ReqRep,
+}
