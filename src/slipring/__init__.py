@@ -59,14 +59,14 @@ from .errors import (
 )
 
 if typing.TYPE_CHECKING:
-    from ._bus.calls.client import Client
-    from ._bus.calls.context import current_call
-    from ._bus.calls.server import Server
-    from ._bus.cells import Cells
-    from ._bus.cells_ends import CellsReader, CellsWriter
-    from ._bus.frame_publisher import FramePublisher
-    from ._bus.frame_subscriber import Frame, FrameSubscriber
-    from ._bus.frames import Frames
+    from ._bus.calls.client.client import Client
+    from ._bus.calls.server.method_call import current_call
+    from ._bus.calls.server.server import Server
+    from ._bus.cells.cells import Cells
+    from ._bus.cells.ends import CellsReader, CellsWriter
+    from ._bus.frames.frames import Frames
+    from ._bus.frames.publisher import FramePublisher
+    from ._bus.frames.subscriber import Frame, FrameSubscriber
     from ._bus.pattern_subscriber import PatternSubscriber
 
 __version__ = "0.1.0"
@@ -117,17 +117,17 @@ wait.__module__ = "slipring"
 
 # Imported when first asked for: a process that publishes and subscribes starts twice as fast without them.
 _LATER = {
-    "Cells": "cells",
-    "CellsReader": "cells_ends",
-    "CellsWriter": "cells_ends",
-    "Client": "calls.client",
-    "Frame": "frame_subscriber",
-    "FramePublisher": "frame_publisher",
-    "FrameSubscriber": "frame_subscriber",
-    "Frames": "frames",
+    "Cells": "cells.cells",
+    "CellsReader": "cells.ends",
+    "CellsWriter": "cells.ends",
+    "Client": "calls.client.client",
+    "Frame": "frames.subscriber",
+    "FramePublisher": "frames.publisher",
+    "FrameSubscriber": "frames.subscriber",
+    "Frames": "frames.frames",
     "PatternSubscriber": "pattern_subscriber",
-    "Server": "calls.server",
-    "current_call": "calls.context",
+    "Server": "calls.server.server",
+    "current_call": "calls.server.method_call",
 }
 
 

@@ -18,8 +18,9 @@ from slipring.errors import (
     WrongLayout,
 )
 
-from . import outbox_leftovers, stalls
-from .calls import leftovers
+from . import stalls
+from .calls import cleanup as leftovers
+from .exactly_once import leftovers as outbox_leftovers
 from .kinds import KINDS, TOPIC, Kind
 
 Finding = dict[str, str]

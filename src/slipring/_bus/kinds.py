@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import cells_store, frame_streams
+from .cells import store as cells_store
+from .frames import streams as frame_streams
 from .native import _native
 
 

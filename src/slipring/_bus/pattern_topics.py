@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from slipring.errors import Corrupt, SlipringError, WrongLayout
 
-from .calls import names
+from .calls import protocol
 from .logs import log
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class PatternTopics:
 
     def _take_in(self, found: dict[str, int], start: str | int) -> None:
         matching = {name for name in found if self._matches(name)}
-        there = {name: found[name] for name in matching - names.of_calls(found)}
+        there = {name: found[name] for name in matching - protocol.of_calls(found)}
         for part in self.parts:
             part.leaving = part.leaving or there.get(part.topic) != part.identity
         present = {part.topic for part in self.parts}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a bus has beside topics of messages: cells, frames and calls. Each stands on something that another kind of bus
-can replace: a store of cells, a store of frames, the ground of calls. Each is imported by who uses it: most processes
+can replace: a store of cells, a store of frames, the runtime of calls. Each is imported by who uses it: most processes
 only publish and subscribe.
 """
 
@@ -15,14 +15,14 @@ from .topics import Topics
 
 if TYPE_CHECKING:
     from .bus import Bus
-    from .calls.client import Client
+    from .calls.client.client import Client
     from .calls.codecs import Codec
-    from .calls.ground import Ground
-    from .calls.server import Server
-    from .cells import Cells
-    from .cells_store import CellsStore
-    from .frame_store import FrameStore
-    from .frames import Frames
+    from .calls.runtime import Runtime
+    from .calls.server.server import Server
+    from .cells.cells import Cells
+    from .cells.store import CellsStore
+    from .frames.frames import Frames
+    from .frames.store import FrameStore
 
 
 class Made(Protocol):
@@ -53,7 +53,7 @@ class Patterns(Topics):
         """The newest `depth` (default 4) values of one writer for one reader: numpy values, or `size` bytes.
 
         Creates them when missing. What is given must match what exists; what is not takes what is there."""
-        from . import cells
+        from .cells import cells
 
         arguments = (dtype, depth, shape, size, mode, exist_ok)
         store = self._cells_store()
@@ -61,7 +61,7 @@ class Patterns(Topics):
         return cells.Cells(store, name, self._handles.add)
 
     def _cells_store(self) -> CellsStore:
-        from .cells_store import SharedCells
+        from .cells.store import SharedCells
 
         return SharedCells(self.path, lambda: directory.make(self.root, self.path))
 
@@ -79,14 +79,14 @@ class Patterns(Topics):
     ) -> Frames:
         """Large arrays, in place: `.publisher()`, `.subscriber()`. What is not given takes what is there; a
         publisher needs shape, and by default dtype="u1" and buffers=4. streams: names, or a dict by name."""
-        from .frames import Frames
+        from .frames.frames import Frames
 
         given = {"mode": mode, "max_readers": max_readers}
         arguments = (shape, dtype, buffers, streams, given)
         return Frames(cast("Bus", self), self._frame_store(), self._topic(topic), *arguments)
 
     def _frame_store(self) -> FrameStore:
-        from .frame_store import SharedFrames
+        from .frames.store import SharedFrames
 
         return SharedFrames(self.path, lambda: directory.make(self.root, self.path))
 
@@ -110,7 +110,7 @@ class Patterns(Topics):
 
         workers plain methods run at once, up to backlog calls wait for them; up to tasks async methods run at once.
         tracebacks=True sends the traceback of a failed method to its caller."""
-        from .calls.server import Server
+        from .calls.server.server import Server
 
         server = Server(
             cast("Bus", self), service, workers=workers, codec=codec, backlog=backlog, tasks=tasks,
@@ -135,7 +135,7 @@ class Patterns(Topics):
 
         timeout is for each call. capacity is of its reply topic; answers of up to max_answer are taken; window parts
         of a stream are sent ahead."""
-        from .calls.client import Client
+        from .calls.client.client import Client
 
         client = Client(
             cast("Bus", self), service, timeout, codec=codec, capacity=capacity, max_answer=max_answer,
@@ -144,7 +144,7 @@ class Patterns(Topics):
         self._services.add(client)
         return client
 
-    def _ground(self) -> Ground:
-        from .calls.ground import Ground
+    def _calls_runtime(self) -> Runtime:
+        from .calls.runtime import Runtime
 
-        return Ground(cast("Bus", self))
+        return Runtime(cast("Bus", self))

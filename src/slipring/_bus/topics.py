@@ -10,10 +10,11 @@ from typing import Any
 
 from slipring.errors import BadArgument, Closed, SlipringError, TopicNotFound
 
-from . import directory, frame_streams, kinds, settings
+from . import directory, kinds, settings
 from .clock import Clock
 from .closing import Closing
 from .facts import Facts
+from .frames import streams as frame_streams
 from .logs import log
 from .native import _native
 

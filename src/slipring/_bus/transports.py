@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from slipring.errors import BadArgument
 
-_TRANSPORTS = {"zmq+tcp": ("slipring.bridge.bus", "RemoteBus")}
+_TRANSPORTS = {"zmq+tcp": ("slipring.bridge.client.bus", "RemoteBus")}
 AnyBus = TypeVar("AnyBus")
 
 

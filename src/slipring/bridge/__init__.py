@@ -13,9 +13,9 @@ docs/guides/bridge.md shows them, docs/spec/bridge.md is the protocol.
 from __future__ import annotations
 
 from . import keys
-from .bus import RemoteBus
-from .ledger import tidy
-from .mirror import Mirror
-from .server import Server
+from .client.bus import RemoteBus
+from .mirror.mirror import Mirror
+from .origin_files import tidy
+from .server.server import Server
 
 __all__ = ["Mirror", "RemoteBus", "Server", "keys", "tidy"]

@@ -125,15 +125,15 @@ class Incoming:
         self._missing: list[int] = []  # sizes of the frames to come, without what has come
         self._frames: list[list[bytes]] = []
 
-    def take(self, frames: list[bytes]) -> wire.Letter | None:
+    def take(self, frames: list[bytes]) -> wire.Message | None:
         """The message that is complete with this, if one is; Malformed for what cannot be."""
-        letter = wire.decode(frames)
-        if letter.kind == wire.LARGE:
-            self._begin(*letter.numbers)
+        message = wire.decode(frames)
+        if message.kind == wire.LARGE:
+            self._begin(*message.numbers)
             return None
-        if letter.kind != wire.PIECE:
-            return letter
-        return self._add(letter.content)
+        if message.kind != wire.PIECE:
+            return message
+        return self._add(message.content)
 
     def _begin(self, count: int, *sizes: int) -> None:
         if self._missing:
@@ -142,7 +142,7 @@ class Incoming:
             raise wire.Malformed(f"a large message of {sum(sizes)} bytes in {count} frames")
         self._missing, self._frames = list(sizes[:count]), [[] for _ in range(count)]
 
-    def _add(self, piece: bytes) -> wire.Letter | None:
+    def _add(self, piece: bytes) -> wire.Message | None:
         at = next((at for at, missing in enumerate(self._missing) if missing), None)
         if at is None or not min(PIECE_BYTES, self._missing[at]) <= len(piece) <= self._missing[at]:
             raise wire.Malformed(f"a piece of {len(piece)} bytes that belongs to nothing")
@@ -152,7 +152,7 @@ class Incoming:
             return None
         frames = [b"".join(parts) for parts in self._frames]
         self._missing, self._frames = [], []
-        letter = wire.decode(frames)
-        if letter.kind in (wire.LARGE, wire.PIECE):
+        message = wire.decode(frames)
+        if message.kind in (wire.LARGE, wire.PIECE):
             raise wire.Malformed("pieces in pieces")
-        return letter
+        return message

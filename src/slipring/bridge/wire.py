@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages between a bridge server and its clients, as docs/spec/bridge.md defines them.
 
-A message is a list of frames. The first is one letter, the kind, and its numbers; what follows depends on the
+A message is a list of frames. The first is one message, the kind, and its numbers; what follows depends on the
 kind: nothing, one frame of JSON, one of raw bytes, or a table and the bodies it describes. Everything that came
 from the network is checked here, against what was received and nothing else: the rest of the package sees only
 what passed. Messages that are too large to be sent at once are cut and joined by transfer.py.
@@ -20,11 +20,11 @@ CLIENT_ID_BYTES: Final = 16
 MOST_JSON_BYTES: Final = 4 << 20
 MOST_NAME_BYTES: Final = 255  # of a type or sender in a ring
 MOST_TEXT_BYTES: Final = 1024  # the same on its way: bytes that are not UTF-8 are replaced, and grow
-MOST_PARCELS: Final = 65536
+MOST_RECORDS: Final = 65536
 
-_RECORD = struct.Struct("<QqQQIHH")  # number, time_ns, lost, filtered, sizes of body, type, sender
+_ENTRY = struct.Struct("<QqQQIHH")  # number, time_ns, lost, filtered, sizes of body, type, sender
 
-# The numbers behind the kind's letter, and what frames follow: "" none, "j" JSON, "b" bytes, "p" parcels.
+# The numbers behind the kind's message, and what frames follow: "" none, "j" JSON, "b" bytes, "p" records.
 HELLO, WELCOME, REFUSED, ENDED = b"H", b"W", b"X", b"E"
 REQUEST, REPLY = b"R", b"r"
 PUBLISH, BATCH, ACK = b"P", b"B", b"A"
@@ -62,7 +62,7 @@ class Malformed(ValueError):
     """The peer sent something that is no message of this protocol."""
 
 
-class Parcel(NamedTuple):
+class Record(NamedTuple):
     """One message on its way. number: its sequence, or its place at its origin when it is published."""
 
     number: int
@@ -74,12 +74,19 @@ class Parcel(NamedTuple):
     body: bytes | memoryview
 
 
-class Letter(NamedTuple):
+class Window(NamedTuple):
+    """How much of a subscription may be under way: messages, and bytes (one message may exceed them, alone)."""
+
+    messages: int = 1024
+    bytes: int = 1 << 20
+
+
+class Message(NamedTuple):
     """A message of the protocol, checked."""
 
     kind: bytes
     numbers: tuple[Any, ...]
-    content: Any  # None, a dict, bytes, or a list of parcels
+    content: Any  # None, a dict, bytes, or a list of records
 
 
 Frames = list[bytes]
@@ -93,21 +100,21 @@ def with_json(kind: bytes, *numbers: int | float | bytes, content: dict[str, Any
     return [*plain(kind, *numbers), json.dumps(content, separators=(",", ":")).encode()]
 
 
-def with_parcels(kind: bytes, *numbers: int | float | bytes, parcels: Sequence[Parcel]) -> Frames:
+def with_records(kind: bytes, *numbers: int | float | bytes, records: Sequence[Record]) -> Frames:
     table: list[bytes] = []
     texts: list[bytes] = []
     bodies: list[bytes | memoryview] = []
-    for number, time_ns, lost, filtered, type, sender, body in parcels:
+    for number, time_ns, lost, filtered, type, sender, body in records:
         type_bytes, sender_bytes = type.encode(), sender.encode()
         sizes = len(body), len(type_bytes), len(sender_bytes)
-        table.append(_RECORD.pack(number, time_ns, lost, filtered, *sizes))
+        table.append(_ENTRY.pack(number, time_ns, lost, filtered, *sizes))
         texts += (type_bytes, sender_bytes)
         bodies.append(body)
     joined = bytes(bodies[0]) if len(bodies) == 1 else b"".join(bodies)
     return [*plain(kind, *numbers), struct.pack("<I", len(table)), b"".join(table) + b"".join(texts), joined]
 
 
-def decode(frames: Sequence[bytes]) -> Letter:
+def decode(frames: Sequence[bytes]) -> Message:
     """What the peer sent, or Malformed."""
     head = frames[0] if frames else b""
     kind = bytes(head[:1])
@@ -122,10 +129,10 @@ def decode(frames: Sequence[bytes]) -> Letter:
     if len(frames) != _FRAMES[follows]:
         raise Malformed(f"kind {kind!r} with {len(frames)} frames")
     if follows == "j":
-        return Letter(kind, numbers, _json(frames[1]))
+        return Message(kind, numbers, _json(frames[1]))
     if follows == "b":
-        return Letter(kind, numbers, frames[1])
-    return Letter(kind, numbers, _parcels(*frames[1:]) if follows else None)
+        return Message(kind, numbers, frames[1])
+    return Message(kind, numbers, _records(*frames[1:]) if follows else None)
 
 
 def _json(frame: bytes) -> dict[str, Any]:
@@ -140,16 +147,16 @@ def _json(frame: bytes) -> dict[str, Any]:
     return content
 
 
-def _parcels(count_frame: bytes, table: bytes, bodies: bytes) -> list[Parcel]:
+def _records(count_frame: bytes, table: bytes, bodies: bytes) -> list[Record]:
     if len(count_frame) != 4:
-        raise Malformed("no count of parcels")
+        raise Malformed("no count of records")
     (count,) = struct.unpack("<I", count_frame)
-    if count > MOST_PARCELS or count * _RECORD.size > len(table):
-        raise Malformed(f"{count} parcels in {len(table)} bytes")
-    records = [_RECORD.unpack_from(table, at * _RECORD.size) for at in range(count)]
-    text_at, body_at = count * _RECORD.size, 0
-    parcels = []
-    for number, time_ns, lost, filtered, body_size, type_size, sender_size in records:
+    if count > MOST_RECORDS or count * _ENTRY.size > len(table):
+        raise Malformed(f"{count} records in {len(table)} bytes")
+    entries = [_ENTRY.unpack_from(table, at * _ENTRY.size) for at in range(count)]
+    text_at, body_at = count * _ENTRY.size, 0
+    records = []
+    for number, time_ns, lost, filtered, body_size, type_size, sender_size in entries:
         if max(number, lost, filtered) >= 1 << 63 or max(type_size, sender_size) > MOST_TEXT_BYTES:
             raise Malformed("a number or a text beyond its limit")
         type = _text(table, text_at, type_size)
@@ -157,10 +164,10 @@ def _parcels(count_frame: bytes, table: bytes, bodies: bytes) -> list[Parcel]:
         text_at += type_size + sender_size
         body = bodies[body_at : body_at + body_size]
         body_at += body_size
-        parcels.append(Parcel(number, time_ns, lost, filtered, type, sender, body))
+        records.append(Record(number, time_ns, lost, filtered, type, sender, body))
     if text_at != len(table) or body_at != len(bodies):
         raise Malformed("sizes that contradict the frames")
-    return parcels
+    return records
 
 
 def _text(table: bytes, at: int, size: int) -> str:

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from slipring.cli import endings
+from slipring.cli.terminal import process_exit as endings
+
+if TYPE_CHECKING:
+    from click import Command
 
 EXTRA = 'pip install "slipring[cli]"'
 
 
-def main() -> NoReturn:
+def main(command: Command | None = None) -> NoReturn:
     """Run the command line in ``sys.argv`` and end the process with its exit code."""
     try:
         endings.prepare()
@@ -30,7 +33,7 @@ def main() -> NoReturn:
         from slipring.cli.app import run
 
         endings.catch_signals()
-        code = run()
+        code = run(command)
         endings.flush()
     except endings.Stopped as stopped:
         endings.die(stopped.signum)

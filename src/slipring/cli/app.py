@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import slipring
-from slipring.cli import endings, known_names
-from slipring.cli.failures import describe
-from slipring.cli.options import Target, complete_buses
+from slipring.cli.terminal import known_names
+from slipring.cli.terminal import process_exit as endings
+from slipring.cli.terminal.error_text import describe
+from slipring.cli.terminal.options import Target, complete_buses
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# What --help says of each; a module is imported only for the verb that is used.
+# The text of --help for each verb; a verb's module is imported only when the verb is used.
 VERBS = {
     "ls": "List the topics and cells.",
     "buses": "List the buses.",
@@ -36,7 +37,7 @@ VERBS = {
     "report": "Rates, sizes, delays, losses and calls of a recording.",
     "lake": "List, verify and compact recordings.",
     "pipeline": "Run declarative pipelines between topics and tables.",
-    "bench": "Measure this machine, with and without rivals.",
+    "bench": "Measure Slipring on this machine.",
     "rm": "Remove topics.",
     "doctor": "Check all topics and this machine, clear leftovers.",
     "completion": "Complete names in the shell at the press of Tab.",
@@ -52,7 +53,9 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"slipring.cli.{cmd_name.replace('-', '_')}").command
+        command: click.Command = importlib.import_module(
+            f"slipring.cli.verbs.{cmd_name.replace('-', '_')}"
+        ).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -110,14 +113,14 @@ def app(ctx: click.Context, name: str, root: str | None) -> None:
     ctx.obj = Target(name, root)
 
 
-def run() -> int:
+def run(command: click.Command | None = None) -> int:
     """Run ``sys.argv`` and return the exit code; 1 for an error, 2 for wrong usage."""
     if "_SLIPRING_COMPLETE" in os.environ:
-        from slipring.cli import completion
+        from slipring.cli.verbs import completion
 
         completion.prepare()
     try:
-        code = app.main(prog_name="slipring", standalone_mode=False)
+        code = (command or app).main(prog_name=None if command else "slipring", standalone_mode=False)
     except click.Abort:
         endings.complain("stopped, nothing was done")
         return 1

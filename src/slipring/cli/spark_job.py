@@ -18,7 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from slipring.cli.endings import Stopped
+from slipring.cli.terminal.process_exit import Stopped
 
 if TYPE_CHECKING:
     from slipring.pipelines.progress import Figures, Show

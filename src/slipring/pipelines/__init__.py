@@ -13,8 +13,8 @@ progress, failures   how far a job is, and why it ended; shared by all jobs
 Nothing here loads Spark or pyarrow until it is used.
 """
 
-from .record import record
-from .replay import replay
+from .record.record import record
+from .replay.replay import replay
 from .report import report
 
 __all__ = ["record", "replay", "report"]

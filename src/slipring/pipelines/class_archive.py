@@ -19,7 +19,7 @@ from pathlib import Path
 
 from slipring import local_spark
 
-from .failures import JobFailed
+from .errors import JobFailed
 
 INCUBATING = (
     "--add-modules=jdk.incubator.vector"  # for Spark ML alone, and the JVM warns of it at every start

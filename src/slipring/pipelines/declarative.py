@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from slipring.errors import BadArgument
 
-from . import failures
+from . import errors as failures
 from .lake.local_path import local
 
 SPECS: Final = ("spark-pipeline.yml", "spark-pipeline.yaml")

@@ -31,7 +31,7 @@ from typing import IO, Any
 from slipring import local_spark
 
 from . import class_archive
-from .failures import JobFailed, SparkGone
+from .errors import JobFailed, SparkGone
 from .lake import MissingExtra
 
 KEPT_LINES = 400

@@ -18,10 +18,10 @@ from .lake.contents import contents
 from .report.page.markup import tag, words
 
 if TYPE_CHECKING:
-    from .endings import Summary
     from .lake import Lake
     from .progress import Figures
-    from .replay_run import Replayed
+    from .record.finish import Summary
+    from .replay.run import Replayed
     from .report import Findings
 
 UPDATE_EVERY_S = 0.2

@@ -5,8 +5,8 @@
     while query.isActive:
         show(watch.figures())
 
-`Figures` are what any job shows; `slipring.cli.progress` draws them as one line, and `in_notebook` as a display of a
-notebook's. A `Meter` makes them from counts, for jobs that are no streaming query.
+`Figures` are what any job shows. `slipring.cli.terminal.progress` draws them as one line, `in_notebook` as a
+display of a notebook. A `Meter` makes them from counts, for jobs that are not streaming queries.
 """
 
 from __future__ import annotations

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipring import local_spark
-from slipring._bus import life
 from slipring._bus.bus import Bus
+from slipring._bus.exactly_once import process_identity as life
 
 from .bus_directory import BusDirectory, this_host
-from .failures import OtherHost
+from .errors import OtherHost
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

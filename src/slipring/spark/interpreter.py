@@ -18,7 +18,7 @@ from slipring.errors import SlipringError
 
 VARIABLE = "PYSPARK_PYTHON"
 _SPARKS_DEFAULT = "python3"
-_TRY = "import slipring.spark.source"
+_TRY = "import slipring.spark.source.data_source"
 
 
 class NoSlipring(SlipringError):

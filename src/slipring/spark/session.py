@@ -28,7 +28,7 @@ SETTINGS = {
     ),
     # A driver killed while it writes its first offsets leaves a temporary file, for which Spark would refuse to go on.
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
-    "spark.python.daemon.module": "slipring.spark.daemon",
+    "spark.python.daemon.module": "slipring.spark.worker_daemon",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -80,7 +80,7 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
 
 def register(spark: SparkSession | Any) -> None:
     """Make ``format("slipring")`` known to this session; its Python is this one, unless it was told another."""
-    from .source import DefaultSource
+    from .source.data_source import DefaultSource
 
     is_remote = type(spark).__module__.startswith("pyspark.sql.connect")
     if not is_remote:

@@ -11,7 +11,7 @@ slipring.testing.fixtures        `stepped_bus` and `bus` for pytest
 The files, from the bottom up: ring (which messages are kept), reader (a subscriber's place and account),
 cursors, topic (who takes part), world (deliveries, time, trace), scheduler and tasks (who goes on next),
 handle, publisher, attachment and subscriber, loan, view, member; cells, cells_ends, cells_store; announcement,
-frame_pool, frame_writer, frame_source, frame_reader, frame_store; calls_crew, calls_inbox, calls_ground; aio,
+frame_pool, frame_writer, frame_source, frame_reader, frame_store; calls_workers, calls_replies, calls_runtime; aio,
 inventory (what is on the bus), faults, driven (what a test does), bus.
 """
 

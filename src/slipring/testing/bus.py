@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slipring._bus.publisher import Publisher
     from slipring._bus.subscriber import Subscriber
 
-    from .calls_ground import SteppedGround
+    from .calls_runtime import SteppedRuntime
     from .pattern_subscriber import SteppedPatternSubscriber
 
 Result = TypeVar("Result")
@@ -78,10 +78,10 @@ class SteppedBus(Driven, Inventory, Bus):
     def _frame_store(self) -> SteppedFrames:
         return SteppedFrames(self)
 
-    def _ground(self) -> SteppedGround:
-        from .calls_ground import SteppedGround
+    def _calls_runtime(self) -> SteppedRuntime:
+        from .calls_runtime import SteppedRuntime
 
-        return SteppedGround(self)
+        return SteppedRuntime(self)
 
     def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
         self._make(topic, given, True)

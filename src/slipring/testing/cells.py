@@ -137,7 +137,7 @@ class SteppedCells:
         there = self.places.get(kind)
         # defect stepped_second_end_accepted: if False:
         if there is not None and there.alive:
-            raise Busy(f"cells '{self.name}' have a {kind} already, and it is alive", argument="topic")
+            raise Busy(f"cells '{self.name}' already have a live {kind}", argument="topic")
         place = self.places[kind] = Place(self, number, f"{kind[0]}{number}")
         return place
 

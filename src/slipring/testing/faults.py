@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slipring._bus.calls.client import Client
-from slipring._bus.calls.server import Server
-from slipring._bus.cells_ends import CellsReader, CellsWriter
-from slipring._bus.frame_publisher import FramePublisher
-from slipring._bus.frame_subscriber import FrameSubscriber
+from slipring._bus.calls.client.client import Client
+from slipring._bus.calls.server.server import Server
+from slipring._bus.cells.ends import CellsReader, CellsWriter
+from slipring._bus.frames.publisher import FramePublisher
+from slipring._bus.frames.subscriber import FrameSubscriber
 from slipring._bus.settings import positive
 from slipring.errors import BadArgument
 
@@ -47,11 +47,11 @@ class Mortal(Protocol):
 def _handles(mortal: Any) -> Iterable[Handle]:
     """Those that die with it."""
     if isinstance(mortal, Server):
-        desk: Any = mortal._desk
+        dispatcher: Any = mortal._dispatcher
         return [
-            mortal._seat._publisher,
-            desk._requests,
-            *(one._publisher for one in desk.clients.by_id.values()),
+            mortal._presence._publisher,
+            dispatcher._requests,
+            *(client._publisher for client in dispatcher._clients.values()),
         ]
     if isinstance(mortal, Client):
         ends: Any = mortal._connection

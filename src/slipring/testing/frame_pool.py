@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from slipring._bus.frame_streams import Stream, describe
+from slipring._bus.frames.streams import Stream, describe
 from slipring._bus.topics import Topics
 from slipring.errors import BadArgument
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slipring._bus.frame_streams import Stream
+from slipring._bus.frames.streams import Stream
 from slipring._bus.settings import START_LAST, START_NEW, START_OLDEST, START_SEQ, timeout_s
 from slipring.errors import Closed, TooManyReaders, TopicExists, TopicNotFound
 
@@ -20,7 +20,7 @@ from .reader import Reader
 from .ring import COMMITTED, Entry
 
 if TYPE_CHECKING:
-    from slipring._bus.frame_store import Taken
+    from slipring._bus.frames.store import Taken
 
 _ANY_ID = None  # expected: the first that comes is right
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from slipring._bus import settings
-from slipring._bus.frame_streams import Stream
+from slipring._bus.frames.streams import Stream
 
 from .frame_reader import SteppedFrameReader
 from .frame_source import FrameSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slipring._bus.frame_streams import Stream
+from slipring._bus.frames.streams import Stream
 from slipring.errors import BadArgument, Closed, Full, SlipringError, TooLarge
 
 from .announcement import Announcement, counts_before

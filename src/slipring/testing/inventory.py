@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipring._bus import cells_store
-from slipring._bus.calls import leftovers
+from slipring._bus.calls import cleanup as leftovers
+from slipring._bus.cells import store as cells_store
 from slipring._bus.doctor import note
 from slipring._bus.topics import Topics
 from slipring.errors import Closed, TopicExists

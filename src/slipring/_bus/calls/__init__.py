@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls: a method of one process called from another. The protocol is docs/spec/calls.md.
+"""Calls: a method of one process called from another, with a deadline, an answer or a stream, and news of deaths.
 
-Both sides:   messages (what is said), encoding and decoding (as bytes), tables (FlatBuffers, read strictly),
-              codecs (arguments and values), names (topics), seat (who serves), leftovers (of dead clients),
-              ground (time, life, threads: what another kind of bus replaces)
-Client:       client (what users hold), connection (topics), inbox (answers to their calls),
-              awaiting (for asyncio), pending (one call), stream (answers in parts)
-Server:       server (what users hold), desk (requests in), clients (who they are), work (who runs a call),
-              crew (threads), job (one call), handling (methods), callers and unsent (answers out),
-              streaming (in parts), looping (async methods)
-generated/    what flatc makes of docs/spec/call.fbs, for comparison and for programs that prefer it
+Contract: each call gets one answer or one error, whatever dies; a call runs at most once; docs/spec/calls.md.
+
+protocol    topics, limits, messages          envelope    messages as bytes
+codecs      arguments and values as bytes     arrays      numpy arrays among them
+cleanup     topics of crashed clients         runtime     time, liveness, waiting, threads
+client/     sends calls, waits for replies    server/     receives calls, runs methods, replies
+
+One call: client/client.py, connection.py, replies.py; server/worker_threads.py, dispatcher.py, method_call.py,
+client_replies.py; client/replies.py.
 """

@@ -50,20 +50,12 @@ class Msgpack:
             return arrays.decode(data) if code == arrays.EXTENSION else msgpack.Ext(code, bytes(data))
 
         self._encode = msgpack.Encoder(enc_hook=unknown).encode
-        self._decode = msgpack.Decoder(ext_hook=extension).decode
-        self._decode_arguments = msgpack.Decoder(tuple[list[Any], dict[str, Any]], ext_hook=extension).decode
+        self.encode_value = self._encode
+        self.decode_value = msgpack.Decoder(ext_hook=extension).decode
+        self.decode_arguments = msgpack.Decoder(tuple[list[Any], dict[str, Any]], ext_hook=extension).decode
 
     def encode_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
         return self._encode((args, kwargs))
-
-    def decode_arguments(self, data: memoryview) -> tuple[list[Any], dict[str, Any]]:
-        return self._decode_arguments(data)
-
-    def encode_value(self, value: Any) -> bytes:
-        return self._encode(value)
-
-    def decode_value(self, data: memoryview) -> Any:
-        return self._decode(data)
 
 
 class Raw:

@@ -21,9 +21,10 @@ import pyarrow.parquet as pq
 
 from slipring._bus.logs import log
 
-from . import delta, held, parquet, places
+from . import delta, held, parquet
+from . import kill_points as places
 from .errors import DamagedLake, fault
-from .facts import checksum
+from .file_facts import checksum
 from .locks import lock
 from .model import File, Json, State, join
 from .stage import Stage, sweep

@@ -12,7 +12,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import places
+from . import kill_points as places
 from .errors import DamagedLake, MissingExtra
 from .locks import lock
 from .model import File, Json

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
 
-from . import held, mark, places
+from . import held
+from . import kill_points as places
+from . import marker as mark
 from .errors import DamagedLake, fault
 from .local_path import local
 from .log import Log

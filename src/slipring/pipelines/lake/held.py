@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from . import places
+from . import kill_points as places
 from .errors import fault
 
 if TYPE_CHECKING:

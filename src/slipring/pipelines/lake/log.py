@@ -17,10 +17,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from . import places
-from .admission import parsed
+from . import kill_points as places
 from .errors import DamagedLake, fault
 from .model import NO_ENTRY, Json, State
+from .validation import parsed
 
 SNAPSHOT_EVERY = 100
 _ENTRY = re.compile(r"\d{8}\.json")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from . import admission
+from . import validation as admission
 
 Json = dict[str, Any]
 NO_ENTRY = (KeyError, TypeError, ValueError, AttributeError)  # what an entry raises that is none

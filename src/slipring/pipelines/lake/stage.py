@@ -50,7 +50,7 @@ def described(stage: Path, path: Path, *, sync: bool) -> File:
     match = PARTITION.fullmatch(inside)
     if match is None:
         raise DamagedLake(f"{path} is in no partition of topic and date: remove it")
-    from .facts import Facts, checksum  # pyarrow is not loaded by those who only look at the log
+    from .file_facts import Facts, checksum  # pyarrow is not loaded by those who only look at the log
 
     with Facts(path) as facts:
         first_time_ns, last_time_ns = facts.times()

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from slipring.errors import TopicGone, TopicNotFound
 
-from .admission import parsed
 from .errors import DamagedLake, fault
 from .log import place_whole
 from .model import Json
+from .validation import parsed
 
 if TYPE_CHECKING:
     import slipring

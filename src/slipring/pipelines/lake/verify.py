@@ -22,14 +22,14 @@ from pathlib import Path
 
 from slipring.errors import SlipringError
 
-from . import mark
-from .admission import parsed
+from . import marker as mark
 from .contents import Generation, contents
 from .directory import Lake
-from .facts import Facts, checksum
+from .file_facts import Facts, checksum
 from .local_path import local
 from .log import canonical, unsealed
 from .model import NO_ENTRY, File, Run, State, join
+from .validation import parsed
 
 MOVES = 2  # of a file: from its stage into place, and out of it when it is replaced
 

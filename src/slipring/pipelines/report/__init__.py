@@ -19,11 +19,11 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
-from slipring.pipelines.endings import is_short, own_session
-from slipring.pipelines.failures import failures
+from slipring.pipelines.errors import failures
 from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.local_path import local
 from slipring.pipelines.progress import Show, in_notebook, stage
+from slipring.pipelines.record.finish import is_short, own_session
 
 from .findings import Findings, find
 from .tables import Report

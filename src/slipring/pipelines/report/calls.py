@@ -72,8 +72,8 @@ def _decode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBa
 
 def _look(body: bytes, asked: bool) -> tuple[int, str, str, str]:
     """req_id (as a signed number), kind, method or reason, type of the error."""
-    from slipring._bus.calls import messages as m
-    from slipring._bus.calls.decoding import Malformed, decode
+    from slipring._bus.calls import protocol as m
+    from slipring._bus.calls.envelope import Malformed, decode
 
     try:
         req_id, payload = decode(body)
@@ -91,7 +91,7 @@ def _look(body: bytes, asked: bool) -> tuple[int, str, str, str]:
 
 
 def _reason(number: int) -> str:
-    from slipring._bus.calls.messages import Reason
+    from slipring._bus.calls.protocol import Reason
 
     try:
         return Reason(number).name.lower()

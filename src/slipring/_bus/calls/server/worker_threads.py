@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The threads of a server. One has the lead: it receives, and runs what it received itself, which is the fastest way
+to an answer. Another stands by: while something runs it checks every millisecond, and when the leader has been at the
+same call since the last check, it takes over the lead. So short methods are never handed from thread to thread, and
+long ones delay nothing: requests, cancellations and credit are always read.
+
+`limit` methods run at once; later calls wait in `ready`, except calls nested inside one that is running: its worker
+waits for them, so they run beyond the limit. A free thread is always there, started when the last one begins to run a
+call; surplus threads end. When nothing is going on, all sleep.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ..runtime import Runtime
+    from .method_call import MethodCall
+
+_TICK_S = 0.001
+_QUIET_TICKS = 30  # without any call, then the thread that stands by sleeps
+_SURPLUS_S = 1.0
+_FREE_THREADS = 2  # one leads, one stands by
+
+
+class Work(Protocol):
+    """What the threads do: dispatcher.Dispatcher."""
+
+    def receive(self) -> MethodCall | None: ...
+    def run(self, call: MethodCall) -> None: ...
+    def pressed(self) -> bool: ...
+    def ring(self) -> None: ...
+
+
+class WorkerThreads:
+    def __init__(self, runtime: Runtime, name: str, limit: int, work: Work) -> None:
+        self._name, self._limit, self._work = name, limit, work
+        self._lead = threading.Lock()
+        self._mutex = threading.Lock()
+        self._changed = threading.Condition(self._mutex)
+        self._ready: deque[MethodCall] = deque()
+        self._threads: set[threading.Thread] = set()
+        self._started = 0  # calls so far
+        self._ticking = self._asleep = self._hurry = False
+        self.running = 0
+        self.closing = False
+
+    @property
+    def waiting(self) -> int:
+        return len(self._ready)
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._ready) and self.running < self._limit
+
+    def start(self) -> None:
+        with self._changed:
+            self._spawn()
+            self._spawn()
+
+    def _spawn(self) -> None:
+        thread = threading.Thread(target=self._loop, name=f"slipring-{self._name}", daemon=True)
+        self._threads.add(thread)
+        thread.start()
+
+    def admit(self, at_once: bool) -> bool:
+        """Whether this thread may run a new call now (which counts it); else the call is to be `put`."""
+        with self._mutex:
+            if at_once or (self.running < self._limit and not self._ready):
+                self.running += 1
+                return True
+            return False
+
+    def put(self, call: MethodCall) -> None:
+        """Let a thread run this call as soon as the limit allows."""
+        self._ready.append(call)
+        self._work.ring()
+        if self._asleep or self._hurry is False:
+            with self._changed:
+                self._hurry = True
+                self._changed.notify()
+
+    def _next(self) -> MethodCall | None:
+        if not self._ready:
+            return None
+        with self._mutex:
+            if not self._ready or self.running >= self._limit:
+                return None
+            self.running += 1
+            return self._ready.popleft()
+
+    def _loop(self) -> None:
+        try:
+            while not self.closing:
+                call = self._next()
+                if call is None:
+                    if self._lead.acquire(blocking=False):
+                        try:
+                            call = self._work.receive()
+                        finally:
+                            self._lead.release()
+                    elif not self._stand_by():
+                        return
+                if call is not None:
+                    self._run(call)
+        finally:
+            with self._changed:
+                self._threads.discard(threading.current_thread())
+                self._changed.notify_all()
+
+    def _run(self, call: MethodCall) -> None:
+        unwatched = self._asleep or not self._ticking or len(self._threads) <= self.running
+        if unwatched or (self._limit > 1 and self._work.pressed()):
+            self._call_help()
+        try:
+            self._work.run(call)
+        finally:
+            with self._mutex:
+                self.running -= 1
+                self._started += 1
+
+    def _call_help(self) -> None:
+        with self._changed:
+            if self.closing:
+                return
+            if len(self._threads) <= self.running:
+                self._spawn()
+            self._hurry = self._hurry or (self.running < self._limit and self._work.pressed())
+            self._changed.notify_all()
+
+    def _stand_by(self) -> bool:
+        """Wait until there may be something to do; False if one thread less is enough."""
+        with self._changed:
+            if self._ticking:
+                woken = self._changed.wait(_SURPLUS_S)
+                return woken or len(self._threads) - self.running <= _FREE_THREADS
+            self._ticking = True
+            try:
+                self._tick()
+            finally:
+                self._ticking = self._hurry = False
+                self._changed.notify()  # another thread watches now
+            return True
+
+    def _tick(self) -> None:
+        """Holding the condition's lock."""
+        quiet, started = 0, self._started
+        while not self.closing and not self._hurry:
+            if quiet > _QUIET_TICKS:
+                self._asleep = True
+                self._changed.wait()
+                self._asleep, quiet = False, 0
+            else:
+                self._changed.wait(_TICK_S)
+            idle = self.running == 0
+            if not self._lead.locked() and (idle or started == self._started):
+                return
+            quiet = quiet + 1 if idle and started == self._started else 0
+            started = self._started
+
+    def stop(self, grace_s: float) -> None:
+        """Take no more calls; wait for those running, at most grace_s, and for the other threads."""
+        with self._changed:
+            self.closing = True
+            self._changed.notify_all()
+        self._work.ring()
+        me = threading.current_thread()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._threads - {me}, grace_s)
+        idle = [thread for thread in list(self._threads - {me})]
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._threads - {me}) <= self.running, 1.0 if idle else 0)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What dead jobs left in the outboxes of a bus (outbox.py), and what of it may be cleared.
+
+Staged rows of a job that died are of no use to anybody: whoever continues the job stages them anew. A batch
+that was begun and not finished is: it is left for the job that continues. Where a job has come to is kept as
+long as one of its topics is the one it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from slipring.errors import Corrupt
+
+from .. import directory
+from . import process_identity as life
+from .origin import lock, origins
+from .outbox import BRIEF, Outbox, place_of
+
+Finding = tuple[str, str, str]  # job, problem, action
+
+
+def examine(bus_path: str, generation: Callable[[str], str], repair: bool) -> list[Finding]:
+    """Findings of a bus; generation(topic) is a topic's, or empty."""
+    findings = [_examine(Outbox(bus_path, job), generation, repair) for job in _jobs(bus_path)]
+    return [finding for finding in findings if finding]
+
+
+def _jobs(bus_path: str) -> list[str]:
+    return directory.listed(place_of(bus_path))
+
+
+def clear_brief(bus_path: str) -> None:
+    """Remove what dead jobs left that are never continued."""
+    for job in _jobs(bus_path):
+        if job.startswith(BRIEF):
+            _examine(Outbox(bus_path, job), lambda topic: "", repair=True)
+
+
+def _examine(outbox: Outbox, generation: Callable[[str], str], repair: bool) -> Finding | None:
+    path = os.path.join(outbox.path, "lock")
+    try:
+        descriptor = lock(path)
+    except (BlockingIOError, FileNotFoundError, NotADirectoryError):
+        return None  # somebody is at it
+    try:
+        if life.is_alive(os.pread(descriptor, 4096, 0).decode(errors="replace")):
+            return None
+        return _examine_dead(outbox, generation, repair)
+    finally:
+        os.close(descriptor)
+
+
+def _examine_dead(outbox: Outbox, generation: Callable[[str], str], repair: bool) -> Finding | None:
+    try:
+        begun = None if outbox.job.startswith(BRIEF) else outbox.begun()
+    except Corrupt as error:
+        return outbox.job, str(error), "left alone"
+    if begun is not None:
+        rows = sum(part.rows for part in begun.parts)
+        problem = f"batch {begun.number} of a dead Spark query, {rows} rows, is published in part"
+        return outbox.job, problem, f"start the query again, or remove '{outbox.path}'"
+    if outbox.job.startswith(BRIEF) or not _has_topic(outbox, generation):
+        if repair:
+            outbox.remove()
+        return outbox.job, "what a dead Spark job left", "removed" if repair else "removed with repair"
+    if outbox.parts():
+        if repair:
+            for name in outbox.parts():
+                outbox.drop(name)
+        return outbox.job, "staged rows of a dead Spark query", "removed" if repair else "removed with repair"
+    return None
+
+
+def _has_topic(outbox: Outbox, generation: Callable[[str], str]) -> bool:
+    places = [about for about in origins(outbox.path) if "generation" in about]
+    return any(about["generation"] == generation(about["topic"]) for about in places)

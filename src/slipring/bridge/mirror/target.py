@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a mirrored topic goes, each message once: a topic of this host, or of a bridge's.
+
+Both take records whose numbers grow, skip what they have published before, and tell how far they have come.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol
+
+from slipring._bus.bus import Bus
+from slipring.errors import Full
+
+from .. import origin_files, wire
+from ..client.bus import RemoteBus
+from ..origin_files import Place
+
+_LOOK_EVERY_S = 0.002
+
+
+class TargetTopic(Protocol):
+    @property
+    def place(self) -> Place: ...
+    def tell_upstream(self, upstream: set[str]) -> None: ...
+    def send(self, records: list[wire.Record], timeout_s: float) -> None:
+        """Publish; Full when there was no room for all of them: send them again."""
+
+    def close(self) -> None: ...
+
+
+class LocalTarget:
+    def __init__(
+        self, bus: Bus, topic: str, origin: str, name: str, state: str | None, settings: Any
+    ) -> None:
+        directory = origin_files.directory_of(bus, state)
+        self._origin = origin_files.Origin(bus, topic, origin, directory=directory, sender=name, **settings)
+
+    @property
+    def place(self) -> Place:
+        return self._origin.place
+
+    def tell_upstream(self, upstream: set[str]) -> None:
+        self._origin.tell_upstream(upstream)
+
+    def send(self, records: list[wire.Record], timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        for number, time_ns, lost, _, type, sender, body in records:
+            while True:
+                try:
+                    self._origin.send(number, body, type, sender, time_ns, lost)
+                    break
+                except Full:
+                    if time.monotonic() >= deadline:
+                        raise
+                    time.sleep(_LOOK_EVERY_S)
+
+    def close(self) -> None:
+        self._origin.close()
+
+
+class RemoteTarget:
+    def __init__(self, bus: RemoteBus, topic: str, origin: str, name: str, settings: Any) -> None:
+        self._bus, self._topic, self._told = bus, topic, [""]
+        self._publisher = bus._origin_publisher(topic, name, settings, origin)
+
+    @property
+    def place(self) -> Place:
+        return Place(**self._publisher.place)
+
+    def tell_upstream(self, upstream: set[str]) -> None:
+        if sorted(upstream) != self._told:
+            self._told = sorted(upstream)
+            self._publisher.set_upstream(self._told)
+
+    def send(self, records: list[wire.Record], timeout_s: float) -> None:
+        self._publisher.send_numbered(records, timeout_s)
+
+    def close(self) -> None:
+        self._publisher.close()
+
+
+def open_target(
+    bus: Bus, topic: str, origin: str, name: str, state: str | None, settings: Any
+) -> TargetTopic:
+    """The target of that kind of bus; the topic is made with settings when it is missing."""
+    given = {} if topic in bus.topics() else settings
+    if isinstance(bus, RemoteBus):
+        return RemoteTarget(bus, topic, origin, name, given)
+    return LocalTarget(bus, topic, origin, name, state, given)

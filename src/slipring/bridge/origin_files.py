@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of a bridge: where the places of its origins are, and how those of no use are cleared."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+from slipring._bus.bus import Bus
+from slipring._bus.exactly_once.origin import Origin, Place, lock, origins
+from slipring._bus.logs import logger
+from slipring.errors import SlipringError, TopicNotFound
+
+log = logger("bridge")
+
+__all__ = ["Origin", "Place", "directory_of", "origins", "tidy"]
+
+
+def directory_of(bus: Bus, state: str | None = None) -> str:
+    """Where a bus's ledger is: beside the bus, gone when it is."""
+    return os.path.join(state or os.path.join(bus.root, ".bridge"), bus.name)
+
+
+def tidy(bus: Bus, directory: str | None = None, is_old: Any = None) -> None:
+    """Remove the places of origins whose topic is gone, and those that is_old(about, mtime_s) says are."""
+    directory = directory or directory_of(bus)
+    generations: dict[str, str | None] = {}
+    for about in origins(directory):
+        topic = about.get("topic", "")
+        topic = topic if isinstance(topic, str) else ""
+        with contextlib.suppress(OSError):
+            path = os.path.join(directory, about["file"])
+            if topic not in generations:
+                generations[topic] = _generation(bus, topic)
+            stale = generations[topic] not in (None, about.get("generation"))
+            if stale or (is_old is not None and is_old(about, os.stat(path).st_mtime)):
+                descriptor = lock(path)
+                os.unlink(path)
+                os.close(descriptor)
+    parent = os.path.dirname(directory)
+    for place in (directory, parent) if os.path.basename(parent) == ".bridge" else (directory,):
+        with contextlib.suppress(OSError):
+            os.rmdir(place)
+
+
+def _generation(bus: Bus, topic: str) -> str | None:
+    """Empty: there is no such topic. None: its files cannot be read, so its origins stay."""
+    try:
+        return str(bus.stats(topic)["generation"]) if topic else ""
+    except TopicNotFound:
+        return ""
+    except SlipringError as error:
+        log.warning("topic %r of bus %r cannot be used: %s: %s", topic, bus.name, type(error).__name__, error)
+        return None

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring info``: everything known about one topic, or about cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from slipring.cli.terminal import tables
+from slipring.cli.terminal.known_names import hinted
+from slipring.cli.terminal.options import Target, complete_contents, format_option
+from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.units import duration, moment, number, size
+
+_WORDS = [
+    "name",
+    "sender",
+    "kind",
+    "alive",
+    "attached",
+    "content",
+    "delivery",
+    "writers",
+    "generation",
+    "held",
+    "stream",
+    "shape",
+    "dtype",
+]
+
+
+@click.command()
+@click.argument("topic", shell_complete=complete_contents)
+@format_option()
+@click.pass_obj
+def command(target: Target, topic: str, form: str) -> None:
+    """Show all about TOPIC.
+
+    Its settings and counters, its publishers, its readers with lag and loss, its cursors with age and lag.
+    """
+    with target.open() as bus, hinted(bus, topic):
+        stats = bus.stats(topic)
+    if form == "json":
+        tables.put_json({"topic": topic, **stats})
+        return
+    facts = {"topic": topic, **{name: value for name, value in stats.items() if not isinstance(value, list)}}
+    tables.put_table(
+        (Column("fact"), Column("value")),
+        [(_title(name), _text(name, value)) for name, value in facts.items()],
+    )
+    for section, entries in stats.items():
+        if isinstance(entries, list) and entries:
+            tables.put_line("")
+            _put_entries(section, entries)
+
+
+def _put_entries(section: str, entries: list[Mapping[str, Any]]) -> None:
+    names = list(entries[0])
+    columns = [Column(_title(name), right=name not in _WORDS) for name in names]
+    tables.put_table(
+        columns, [[_text(name, entry[name]) for name in names] for entry in entries], title=section
+    )
+
+
+def _title(name: str) -> str:
+    return name.removesuffix("_s").removesuffix("_ns").replace("_", " ")
+
+
+def _text(name: str, value: Any) -> str:
+    """The value as people read it; its unit is in its name."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "mode":
+        return f"{value:04o}"
+    if name in ("capacity", "size") or name.endswith("bytes"):
+        return size(value)
+    if name.endswith("_ns"):
+        return moment(value)
+    if name.endswith("_s"):
+        return duration(value)
+    if isinstance(value, int) and not name.endswith(("pid", "generation", "entry")):
+        return number(value)
+    return str(value)

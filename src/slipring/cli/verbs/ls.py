@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring ls``: the topics of a bus, and what else is on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import slipring
+from slipring.cli.terminal import process_exit as endings
+from slipring.cli.terminal import tables
+from slipring.cli.terminal.counters import Stats, Survey, living, report, survey
+from slipring.cli.terminal.known_names import other_buses
+from slipring.cli.terminal.options import Target, format_option
+from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.units import number, printable, size
+
+_COLUMNS = (
+    Column("topic"),
+    Column("delivery"),
+    Column("capacity", right=True),
+    Column("retained", right=True),
+    Column("published", right=True),
+    Column("publishers", right=True),
+    Column("readers", right=True),
+    Column("cursors", right=True),
+)
+_OTHERS = (
+    Column("name"),
+    Column("kind"),
+    Column("file", right=True),
+    Column("put", right=True),
+    Column("lost", right=True),
+    Column("writers", right=True),
+    Column("readers", right=True),
+)
+
+
+@click.command()
+@format_option()
+@click.pass_obj
+def command(target: Target, form: str) -> int:
+    """List the topics: how they deliver, how large they are, what they retain, who uses them. Then cells.
+
+    A topic that cannot be read is reported on stderr, and the exit code is 1.
+    """
+    with target.open() as bus:
+        found = survey(bus)
+        nothing = "" if found.topics or found.others or found.problems else _nothing_on(bus)
+    if form == "json":
+        records = [_record(topic, stats) for topic, stats in found.topics.items()]
+        tables.put_json(records + [_other_record(stats) for stats in found.others.values()])
+    else:
+        _put(found)
+    if nothing and form == "table":
+        endings.complain(printable(nothing))
+    return report(found)
+
+
+def _nothing_on(bus: slipring.Bus) -> str:
+    others = other_buses(bus)
+    return f"no topics on bus {bus.name!r} in {bus.root}" + (f"; {others}" if others else "")
+
+
+def _put(found: Survey) -> None:
+    if found.topics or (tables.on_terminal() and not found.others):
+        tables.put_table(_COLUMNS, [_row(topic, stats) for topic, stats in found.topics.items()])
+    if found.topics and found.others:
+        tables.put_line("")
+    if found.others:
+        tables.put_table(_OTHERS, [_other_row(stats) for stats in found.others.values()])
+
+
+def _record(topic: str, stats: Stats) -> dict[str, Any]:
+    facts = ("content", "delivery", "writers", "capacity", "slots", "retained", "published", "bytes")
+    return {
+        "topic": topic,
+        **{fact: stats[fact] for fact in facts},
+        "publishers": len(living(stats["publishers"])),
+        "readers": len(living(stats["readers"])),
+        "cursors": len(stats["cursors"]),
+    }
+
+
+def _row(topic: str, stats: Stats) -> list[str]:
+    record = _record(topic, stats)
+    counts = ("retained", "published", "publishers", "readers", "cursors")
+    return [topic, stats["delivery"], size(stats["capacity"]), *(number(record[name]) for name in counts)]
+
+
+def _other_record(stats: Stats) -> dict[str, Any]:
+    facts = ("topic", "kind", "size", "depth", "file_bytes", "puts", "lost")
+    users = {name: len(living(stats[name])) for name in ("writers", "readers")}
+    return {**{fact: stats[fact] for fact in facts}, **users}
+
+
+def _other_row(stats: Stats) -> list[str]:
+    record = _other_record(stats)
+    counts = (number(record[name]) for name in ("puts", "lost", "writers", "readers"))
+    return [record["topic"], record["kind"], size(record["file_bytes"]), *counts]

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slipring record``: topics into a lake, through Spark."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from slipring.cli.terminal import tables
+from slipring.cli.terminal.options import Target, complete_lakes, complete_topics, period, seconds
+from slipring.cli.terminal.process_exit import Stopped, complain, flush
+from slipring.cli.terminal.progress import Line
+from slipring.cli.terminal.units import counted, duration, number
+
+if TYPE_CHECKING:
+    from slipring.pipelines.record.finish import Summary
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_EVERYTHING = "everything"
+
+
+def _pre_buffer(value: str) -> float | bool:
+    return True if value == _EVERYTHING else period(value)
+
+
+@click.command(short_help="Record topics into a lake.")
+@click.argument("topics", nargs=-1, shell_complete=complete_topics)
+@click.option(
+    "--to",
+    "lake",
+    required=True,
+    metavar="DIR",
+    shell_complete=complete_lakes,
+    help="The lake; made when it is not there.",
+)
+@click.option("--for", "for_s", type=period, metavar="SECONDS", help="Record so many seconds, from now on.")
+@click.option(
+    "--until-idle", "until_idle_s", type=period, metavar="SECONDS", help="End when nothing came for so long."
+)
+@click.option(
+    "--pre-buffer",
+    type=_pre_buffer,
+    is_flag=False,
+    flag_value=_EVERYTHING,
+    metavar="[SECONDS]",
+    help="Begin with what the rings hold from before: all of it, or the last SECONDS.",
+)
+@click.option(
+    "--format",
+    "table",
+    type=click.Choice(["parquet", "delta"]),
+    help="Keep a Delta table as well, for readers outside Spark.  [default: parquet]",
+)
+@click.option(
+    "--every",
+    "every_s",
+    type=seconds,
+    metavar="SECONDS",
+    default=0.5,
+    show_default=True,
+    help="Time between batches; 0 is as often as Spark can.",
+)
+@click.option("--leave-open", is_flag=True, help="Do not end the recording: the next run continues it.")
+@click.option("--release", is_flag=True, help="Record nothing; end what was left open.")
+@click.option("--no-sync", is_flag=True, help="Do not wait for the disk before messages count as recorded.")
+@click.option("--master", metavar="URL", help="Where Spark runs.  [default: all processors of this machine]")
+@click.option(
+    "--summary", "form", type=click.Choice(["text", "json"]), default="text", help="The last words."
+)
+@click.pass_obj
+def command(
+    target: Target,
+    topics: tuple[str, ...],
+    lake: str,
+    for_s: float | None,
+    until_idle_s: float | None,
+    pre_buffer: float | bool | None,
+    table: str | None,
+    every_s: float,
+    leave_open: bool,
+    release: bool,
+    no_sync: bool,
+    master: str | None,
+    form: str,
+) -> None:
+    """Record TOPICS, names or patterns such as 'camera.*', until Ctrl-C or the end that is asked for.
+
+    The recording begins at once, while Spark is still starting: reliable topics keep what comes meanwhile, and what
+    a lossy topic loses is counted.
+
+    Every message is in the lake once, whatever is killed: the same command goes on where a killed one was.
+    What a lossy topic lost is there as counted gaps. On reliable topics a cursor keeps what is not recorded
+    yet, also after a crash, until the recording is ended: by Ctrl-C, --for, --until-idle, or --release.
+    """
+    if release:
+        _release(lake, topics)
+        return
+    if not topics:
+        raise click.UsageError("Missing argument 'TOPICS': names, or '*' for all.")
+    from slipring.pipelines import jvm
+    from slipring.pipelines.record.record import record
+
+    with _stopping() as (stop, caught), jvm.of_a_command(complain):
+        with Line("recording", "messages") as line:
+            told = record(
+                topics,
+                lake,
+                bus=target.name,
+                root=target.root,
+                for_s=for_s,
+                until_idle_s=until_idle_s,
+                pre_buffer=pre_buffer or False,
+                table=table,
+                every_s=every_s,
+                leave_open=leave_open,
+                sync=not no_sync,
+                master=master,
+                progress=line,
+                stop=stop,
+            )
+        _put(told, form)
+        flush()  # before an archive is written
+    if caught:
+        raise Stopped(caught[0])
+
+
+@contextmanager
+def _stopping() -> Iterator[tuple[threading.Event, list[int]]]:
+    """Signals ask the recording to end, so that none breaks into a call to Spark; a second one kills."""
+    stop, caught = threading.Event(), list[int]()
+
+    def asked(signum: int, _frame: object) -> None:
+        caught.append(signum)
+        stop.set()
+        for other in _SIGNALS:
+            signal.signal(other, signal.SIG_DFL)
+
+    before = {signum: signal.getsignal(signum) for signum in _SIGNALS}
+    for signum in _SIGNALS:
+        if before[signum] != signal.SIG_IGN:
+            signal.signal(signum, asked)
+    try:
+        yield stop, caught
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def _release(lake: str, topics: tuple[str, ...]) -> None:
+    if topics:
+        raise click.UsageError("--release records nothing: leave the topics out.")
+    from slipring.pipelines.record.finish import release
+
+    sessions = release(lake)
+    for session in sessions:
+        complain(f"recording {session} is ended")
+    if not sessions:
+        complain(f"no recording into {lake} is open")
+
+
+def _put(told: Summary, form: str) -> None:
+    if form == "json":
+        tables.put_json(told.to_json())
+        return
+    for topic, counts in told.topics.items():
+        tables.put_line(f"{topic}: {counted(counts['messages'], 'message')}{_holes(counts)}")
+    total = {"lost": told.lost, "abandoned": told.abandoned}
+    state = "" if told.ended else ", left open"
+    tables.put_line(
+        f"recorded {counted(told.messages, 'message')}{_holes(total)} into {told.lake} "
+        f"in {duration(told.elapsed_s)}{state}"
+    )
+    if told.warning:
+        complain(f"warning: {told.warning}")
+
+
+def _holes(counts: dict[str, int]) -> str:
+    return "".join(f", {number(counts[name])} {name}" for name in ("lost", "abandoned") if counts[name])

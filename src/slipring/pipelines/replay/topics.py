@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The topics a replay publishes to: made as they were recorded, or used as they are if that agrees.
+
+Delivery and writers have to agree: publishers and readers notice another one. Capacity and slots may differ as long as
+the largest message fits: they decide how much a ring keeps, not what it carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from slipring._bus.bus import Bus
+from slipring._bus.publisher import Publisher
+from slipring.errors import BadArgument, Busy, TooLarge, TopicExists
+
+from ..lake import Lake
+from ..lake.model import Json
+from ..lake.topics import load
+
+_TO_AGREE = ("delivery", "writers")
+_OF_A_NEW_ONE = (*_TO_AGREE, "capacity", "slots", "mode", "max_readers", "max_writers", "max_cursors")
+
+
+def recorded_settings(lake: Lake) -> dict[str, Json]:
+    """The settings of each recorded topic, of its newest life."""
+    found = {}
+    for topic in sorted({file.topic for file in lake.state.files.values()}):
+        lives = load(lake, topic)["generations"].values()
+        if lives:
+            found[topic] = max(lives, key=lambda life: life.get("created_ns", 0))
+    return found
+
+
+class Targets:
+    """Publishers by the recorded topic's name; closed at the end of the ``with`` block."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        settings: Mapping[str, Mapping[str, Any]],
+        named: Iterable[str] | None,
+        notes: list[str],
+    ) -> None:
+        self.publishers: dict[str, Publisher] = {}
+        self._bus, self._settings, self._notes = bus, settings, notes
+        self._named = set(named or ())
+
+    def replayable(self, topics: Iterable[str]) -> list[str]:
+        """The topics that are messages and nothing else; the others are noted or, if named, refused."""
+        found = []
+        for topic in topics:
+            if self._settings.get(topic, {}).get("content", "messages") == "messages":
+                found.append(topic)
+                continue
+            why = f"{topic!r} carries frames, whose pixels are not in a recording"
+            if topic in self._named:
+                raise BadArgument(f"topics: {why}: leave it out", argument="topics")
+            self._notes.append(f"{why}: left out")
+        return found
+
+    def open(self, names: Mapping[str, str], largest: Mapping[str, int]) -> None:
+        """Make what is missing, all of it before the first message, so that readers can come in time.
+
+        largest: of each topic, the bytes of its largest message in a ring."""
+        for topic, name in names.items():
+            recorded = self._settings.get(topic, {})
+            self._make(topic, name, recorded, largest[topic])
+            try:
+                self.publishers[topic] = self._bus.publisher(name)
+            except Busy as error:
+                raise Busy(f"{error}: stop it, give topic {topic!r} another name, or exclude it") from error
+
+    def _make(self, topic: str, name: str, recorded: Mapping[str, Any], largest: int) -> None:
+        def of(settings: Iterable[str]) -> dict[str, Any]:
+            return {setting: recorded[setting] for setting in settings if setting in recorded}
+
+        try:
+            self._bus.create(name, **of(_OF_A_NEW_ONE), exist_ok=False)
+            return
+        except TopicExists:
+            pass  # it is used as it is, if it agrees
+        try:
+            self._bus.create(name, **of(_TO_AGREE))
+        except TopicExists as error:
+            raise TopicExists(
+                f"topic {name!r} exists with {error.argument} {error.found}, and {topic!r} was recorded with "
+                f"{error.asked}: remove it, or replay onto another name",
+                argument=error.argument,
+                found=error.found,
+                asked=error.asked,
+            ) from None
+        stats = self._bus.stats(name)
+        if largest > stats["capacity"]:
+            raise TooLarge(
+                f"topic {name!r} exists with capacity {stats['capacity']}, and the largest message of {topic!r} "
+                f"needs {largest}: remove the topic, or replay onto another name",
+                argument="capacity",
+            )
+        there = stats["published"]
+        if there:
+            self._notes.append(f"{name!r} had {there:,} messages already: the replay follows them")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for publisher in self.publishers.values():
+            publisher.close()

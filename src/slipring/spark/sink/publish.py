@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publishing staged rows, in order of partition, each once.
+
+A row has a number that grows: its batch in the upper half, its position in the batch in the lower. The outbox
+(exactly_once/outbox.py) fixes what the rows of a batch are. The origin of each topic (exactly_once/origin.py)
+knows the last number that became a message, whatever was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import time
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slipring._bus.bus import Bus
+from slipring._bus.exactly_once.origin import Column, Origin
+from slipring._bus.exactly_once.outbox import Batch, Outbox
+from slipring.errors import Full, PeerGone
+
+_ROW_BITS: Final = 32
+_SHORTEST_LOOK_S: Final = 0.0005
+_LONGEST_LOOK_S: Final = 0.01
+_COUNT: Final = 3  # of a Column
+
+
+class Publishing:
+    """One batch on its way to its topics."""
+
+    def __init__(self, bus: Bus, outbox: Outbox, timeout: float | None) -> None:
+        self._bus, self._outbox, self._timeout = bus, outbox, timeout
+        self._parent = os.getppid()
+
+    def send(self, batch: Batch) -> None:
+        with contextlib.ExitStack() as stack:
+            origins = {topic: self._origin(topic, stack) for topic in batch.topics}
+            number = (batch.number << _ROW_BITS) + 1
+            for column, topic, kind, sender in self._runs(batch):
+                self._send(origins[topic], number, column, kind, sender)
+                number += column[_COUNT]
+
+    def _origin(self, topic: str, stack: contextlib.ExitStack) -> Origin:
+        origin = Origin(
+            self._bus, topic, f"spark:{self._outbox.job}", directory=self._outbox.path, sender="spark"
+        )
+        stack.callback(origin.close)
+        return origin
+
+    def _runs(self, batch: Batch) -> Iterator[tuple[Column, str, str, str]]:
+        """Rows that follow each other and go the same way: values, topic, type, sender."""
+        for part in batch.parts:
+            with pa.memory_map(self._outbox.file_of(part)) as source, pa.ipc.open_file(source) as file:
+                for at in range(file.num_record_batches):
+                    values, *texts = file.get_batch(at).columns
+                    _, offsets, data = values.buffers()
+                    for first, end in _alike(texts):
+                        column = (data or b"", offsets, values.offset + first, end - first)
+                        yield column, *(text[first].as_py() for text in texts)
+
+    def _send(self, origin: Origin, number: int, column: Column, kind: str, sender: str) -> None:
+        """Waits for room: the readers' pace is the batch's."""
+        data, offsets, first, count = column
+        done, since, look_s = 0, time.monotonic(), _SHORTEST_LOOK_S
+        while True:
+            rest = (data, offsets, first + done, count - done)
+            sent = origin.send_rows(number + done, rest, kind, sender)
+            done += sent
+            if done == count:
+                return
+            if sent:
+                since, look_s = time.monotonic(), _SHORTEST_LOOK_S
+            elif self._timeout is not None and time.monotonic() - since > self._timeout:
+                hint = "`slipring info` shows who holds it; started again, the query goes on"
+                problem = f"no room on topic {origin.topic!r} within timeout={self._timeout:g} s"
+                raise Full(f"{problem}; {hint}", argument="timeout")
+            if os.getppid() != self._parent:
+                raise PeerGone(
+                    "Spark is gone: the rest of the batch is published when the query starts again"
+                )
+            time.sleep(look_s)
+            look_s = min(look_s * 2, _LONGEST_LOOK_S)
+
+
+def _alike(texts: list[pa.Array]) -> Iterator[tuple[int, int]]:
+    """Where rows begin and end that have the same texts."""
+    rows = len(texts[0])
+    changes = [pc.not_equal(text.slice(1), text.slice(0, rows - 1)) for text in texts]
+    changed = functools.reduce(pc.or_, changes)
+    ends = [row + 1 for row in pc.indices_nonzero(changed).to_pylist()]
+    yield from zip([0, *ends], [*ends, rows], strict=True)

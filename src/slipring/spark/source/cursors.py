@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The query's durable cursors: one on each reliable topic, named by option groupId, so that nothing it has
+not finished with is reclaimed, whoever dies. The source process holds them; they move by commit alone.
+
+A cursor may be behind the checkpoint (a commit that Spark did not get round to): harmless, more is kept than
+needed. It may not be ahead of it: then somebody else moved it. If it is missing, it was dropped or has
+expired; it is made again at the checkpoint's place, and if messages are gone meanwhile, the reading finds
+that out and counts them.
+"""
+
+from __future__ import annotations
+
+import time
+
+from slipring._bus.bus import Bus
+from slipring._bus.ranges import Ranges
+from slipring._bus.subscriber import Subscriber
+from slipring.errors import Busy, TopicGone, TopicNotFound
+
+from ..errors import BadOption, CursorGone, CursorInUse, CursorMoved, TopicReplaced
+from .options import SourceOptions
+
+# defect spark_predecessor_not_awaited: PREDECESSOR_ENDS_S = -1.0
+PREDECESSOR_ENDS_S = 15.0  # the source process of the run before may be ending only now
+POLL_S = 0.05
+
+
+class Cursors:
+    def __init__(self, options: SourceOptions, bus: Bus) -> None:
+        self._options, self._bus = options, bus
+        self._held: dict[tuple[str, int], Subscriber] = {}
+        self._positions: dict[tuple[str, int], int] = {}  # nobody else moves a cursor that is held
+
+    def hold(self, topic: str, ranges: Ranges, start: int) -> tuple[int, bool]:
+        """Hold what is to be read from `start` on. Returns where the cursor stands, and whether it is new:
+        then it stands at `start`, or at what is left of that."""
+        key = topic, ranges.generation
+        if key in self._held:
+            return self._positions[key], False
+        group = self._options.group
+        if group is None:
+            raise BadOption(
+                "groupId",
+                f"topic {topic!r} is reliable: give the query a name of its own; its cursor of that name "
+                f"keeps messages until Spark has committed them",
+            )
+        try:
+            is_new = self._position(topic, group) is None
+            subscriber = self._attach(topic, group, max(start, ranges.oldest()))
+        except (TopicGone, TopicNotFound):
+            raise TopicReplaced(topic, ranges.generation, None) from None
+        try:
+            position = self._position(topic, group)
+            ranges.oldest()  # still the bus's file: then it is the one the subscriber attached to as well
+        except (TopicGone, TopicNotFound):
+            subscriber.close()
+            raise TopicReplaced(topic, ranges.generation, None) from None
+        if position is None:
+            subscriber.close()
+            raise CursorGone(topic, group)
+        self._held[key], self._positions[key] = subscriber, position
+        return position, is_new
+
+    def resume(self, topic: str, ranges: Ranges, start: int) -> None:
+        """Hold again what a checkpoint says is to be read from `start` on."""
+        position, _ = self.hold(topic, ranges, start)
+        # defect spark_moved_cursor_accepted: if False:
+        if position > start >= ranges.oldest() and self._options.fail_on_loss:
+            raise CursorMoved(topic, self._options.group or "", position, start)
+
+    def position(self, topic: str, generation: int) -> int | None:
+        """Below it everything is released; None: the topic is not held."""
+        return self._positions.get((topic, generation))
+
+    def final_end(self, topic: str, generation: int) -> int | None:
+        """Where a topic ended that was removed while it was held; None: that is not known."""
+        held = self._held.get((topic, generation))
+        return None if held is None else held.position + held.lag
+
+    def commit(self, topic: str, generation: int, end: int) -> None:
+        """Release everything below `end`; again, or for a topic that is gone, it does nothing."""
+        key = topic, generation
+        if key not in self._held or end <= self._positions[key]:
+            return
+        try:
+            self._held[key].seek(end)
+            # defect spark_never_released: pass
+            self._held[key].commit(end)
+        except TopicGone as error:
+            if error.argument == "cursor":
+                raise CursorGone(topic, self._options.group or "") from None
+            return  # the topic was removed, and with it what was to be released; reading will find out
+        self._positions[key] = end
+
+    def _attach(self, topic: str, group: str, start: int) -> Subscriber:
+        deadline = time.monotonic() + PREDECESSOR_ENDS_S
+        while True:
+            try:
+                return self._bus.subscriber(
+                    topic, start=start, cursor=group, expires=self._options.group_expires_s
+                )
+            except Busy as error:
+                if error.argument != "cursor":
+                    raise
+                if time.monotonic() > deadline:
+                    raise CursorInUse(topic, group) from None
+            time.sleep(POLL_S)
+
+    def _position(self, topic: str, group: str) -> int | None:
+        positions = {cursor["name"]: cursor["position"] for cursor in self._bus.cursors(topic)}
+        return positions.get(group)
+
+    def close(self) -> None:
+        for subscriber in self._held.values():
+            subscriber.close()
+        self._held.clear()
