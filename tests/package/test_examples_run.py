@@ -64,7 +64,7 @@ def left_behind(root: str) -> list[str]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_prints_what_its_readme_says(example, environment, tmp_path):
+def test_an_example_prints_what_its_readme_shows(example, environment, tmp_path):
     directory = tmp_path / example
     shutil.copytree(REPOSITORY / "examples" / example, directory)
     found = dict(blocks(directory / "README.md"))
@@ -92,7 +92,7 @@ def program(document: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_python_of_a_document_prints_what_it_says(document, environment, tmp_path):
+def test_the_python_of_a_document_prints_what_it_shows(document, environment, tmp_path):
     code, expected = program(REPOSITORY / document)
     environment |= java_settings(code)
     assert run([sys.executable, "-c", code], tmp_path, environment) == expected
@@ -105,7 +105,7 @@ def commands(console: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_commands_of_a_document_print_what_it_says(document, environment, tmp_path):
+def test_the_commands_of_a_document_print_what_it_shows(document, environment, tmp_path):
     consoles = [text for kind, text in blocks(REPOSITORY / document) if kind == "console"]
     environment |= java_settings("".join(consoles))
     for text in consoles:

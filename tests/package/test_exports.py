@@ -34,7 +34,7 @@ def test_nothing_public_is_left_out_of_the_list():
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES | FUNCTIONS | ERRORS))
-def test_each_name_has_its_public_address_and_says_what_it_is(name):
+def test_each_name_has_its_public_address_and_a_docstring(name):
     value = getattr(slipring, name)
     assert value.__module__ == "slipring"
     assert value.__name__ == name

@@ -21,11 +21,11 @@ LATER = {
     "rich",
     "subprocess",
     "uuid",
-    "slipring._bus.calls.client",
-    "slipring._bus.calls.server",
-    "slipring._bus.cells",
+    "slipring._bus.calls.client.client",
+    "slipring._bus.calls.server.server",
+    "slipring._bus.cells.cells",
     "slipring._bus.doctor",
-    "slipring._bus.frames",
+    "slipring._bus.frames.frames",
 }
 NEW_MODULES = "import sys; before = set(sys.modules); import slipring; print(*(set(sys.modules) - before))"
 

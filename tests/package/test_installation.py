@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed package: what importing it costs, what it ships, what it says when an extra is missing."""
+"""The installed package: what importing it costs, what it ships, the error when an extra is missing."""
 
 import ast
 import importlib.metadata
@@ -48,7 +48,7 @@ def shipped() -> Path:
     return Path(slipring.__file__).parent
 
 
-def test_the_package_says_that_it_is_typed():
+def test_the_package_declares_that_it_is_typed():
     assert (shipped() / "py.typed").exists()
 
 
@@ -77,7 +77,7 @@ def test_the_stubs_name_what_the_compiled_part_has():
             assert methods - present == set(), f"{node.name} of the stubs has more than the compiled one"
 
 
-def test_a_missing_extra_says_which_one(bus_root):
+def test_an_error_names_the_missing_extra(bus_root):
     said = run(f"""
 import sys
 sys.modules["pyarrow"] = None

@@ -54,7 +54,7 @@ def test_only_the_one_module_and_the_command_line_know_logging():
         for path in (TOP / "src/slipring").rglob("*.py")
         if re.search(r"^\s*(import|from) logging\b", path.read_text(), re.MULTILINE)
     }
-    assert importing == {"_bus/logs.py", "cli/bridge.py", "cli/spark_job.py"}
+    assert importing == {"_bus/logs.py", "cli/verbs/bridge.py", "cli/spark_job.py"}
 
 
 EVENTS = """

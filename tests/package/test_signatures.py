@@ -104,7 +104,7 @@ def test_every_public_method_has_a_signature_and_help(name):
             assert function.__doc__.partition("\n")[0] in shown
 
 
-def test_a_message_says_what_it_is_made_of():
+def test_a_message_has_the_public_fields_in_its_signature():
     assert list(inspect.signature(slipring.Message).parameters) == [
         "body", "sender", "type", "seq", "time_ns", "topic",
     ]  # fmt: skip
