@@ -9,7 +9,7 @@ import pytest
 import slipring
 from bridge.conftest import SERVER, free_port
 from hostile.users import ANN
-from slipring.bridge import Mirror, ledger
+from slipring.bridge import Mirror, origin_files
 from support.waiting import WATCHDOG_S, eventually
 
 BOOT_ID_AT = 128  # docs/spec/memory-layout.md
@@ -92,7 +92,7 @@ bus = slipring.Bus("test", root=root)
 """
 
 
-@pytest.mark.foreign_files  # the ledger lies beside the bus: the other user has no other place
+@pytest.mark.foreign_files  # the origin files lie beside the bus: the other user has no other place
 def test_a_topic_of_another_user_is_denied_to_those_who_ask_for_it_and_to_nobody_else(
     processes, bus_root, connect
 ):
@@ -123,12 +123,12 @@ def test_a_topic_of_another_user_is_denied_to_those_who_ask_for_it_and_to_nobody
 
 
 def test_tidying_keeps_what_is_known_of_a_topic_that_cannot_be_read(bus, state):
-    ledger.Origin(bus, "bad", "test:origin", directory=state).close()
-    ledger.Origin(bus, "gone", "test:origin", directory=state).close()
+    origin_files.Origin(bus, "bad", "test:origin", directory=state).close()
+    origin_files.Origin(bus, "gone", "test:origin", directory=state).close()
     bus.remove("gone")
     damage(bus, "bad", *DAMAGE["damaged"])
-    ledger.tidy(bus, state)
-    assert [about["topic"] for about in ledger.origins(state)] == ["bad"]
+    origin_files.tidy(bus, state)
+    assert [about["topic"] for about in origin_files.origins(state)] == ["bad"]
 
 
 def test_a_mirror_of_a_pattern_goes_on_with_the_other_topics_and_reports_the_bad_one(bus, bus_root, state):

@@ -20,8 +20,8 @@ from support.waiting import WATCHDOG_S, eventually
 KINDS = sorted(wire._KINDS)
 numbers = st.integers(0, (1 << 63) - 1)
 texts = st.text(max_size=60)
-parcels = st.builds(
-    wire.Parcel,
+records = st.builds(
+    wire.Record,
     numbers,
     st.integers(-(1 << 63), (1 << 63) - 1),
     numbers,
@@ -32,10 +32,10 @@ parcels = st.builds(
 )
 
 
-@given(st.lists(parcels, max_size=8))
-def test_parcels_come_out_as_they_went_in(sent):
-    letter = wire.decode(wire.with_parcels(wire.BATCH, 1, 2, 3, 4, 5, 6, parcels=sent))
-    assert letter == (wire.BATCH, (1, 2, 3, 4, 5, 6), sent)
+@given(st.lists(records, max_size=8))
+def test_records_come_out_as_they_went_in(sent):
+    message = wire.decode(wire.with_records(wire.BATCH, 1, 2, 3, 4, 5, 6, records=sent))
+    assert message == (wire.BATCH, (1, 2, 3, 4, 5, 6), sent)
 
 
 @given(
@@ -48,9 +48,9 @@ def test_any_bytes_are_a_valid_message_or_malformed(kind, head, rest):
         wire.decode([kind + head, *rest])
 
 
-@given(st.lists(parcels, min_size=1, max_size=4), st.data())
+@given(st.lists(records, min_size=1, max_size=4), st.data())
 def test_a_damaged_message_is_a_valid_one_or_malformed(sent, data):
-    frames = wire.with_parcels(wire.PUBLISH, 1, 2, 3.0, parcels=sent)
+    frames = wire.with_records(wire.PUBLISH, 1, 2, 3.0, records=sent)
     which = data.draw(st.integers(0, len(frames) - 1))
     damaged = bytearray(frames[which])
     for _ in range(data.draw(st.integers(1, 5))):
@@ -59,17 +59,17 @@ def test_a_damaged_message_is_a_valid_one_or_malformed(sent, data):
     cut = data.draw(st.integers(0, len(damaged)))
     for content in (bytes(damaged), bytes(damaged[:cut])):
         try:
-            letter = wire.decode([*frames[:which], content, *frames[which + 1 :]])
+            message = wire.decode([*frames[:which], content, *frames[which + 1 :]])
         except wire.Malformed:
             continue
-        if letter.kind == wire.PUBLISH:
-            assert sum(len(parcel.body) for parcel in letter.content) <= sum(map(len, frames))
+        if message.kind == wire.PUBLISH:
+            assert sum(len(record.body) for record in message.content) <= sum(map(len, frames))
 
 
 @pytest.mark.parametrize("which", [1, 2, 3])
 def test_sizes_that_do_not_add_up_are_malformed(which):
-    parcel = wire.Parcel(1, 2, 0, 0, "type", "sender", b"body")
-    frames = wire.with_parcels(wire.PUBLISH, 1, 2, 3.0, parcels=[parcel])
+    record = wire.Record(1, 2, 0, 0, "type", "sender", b"body")
+    frames = wire.with_records(wire.PUBLISH, 1, 2, 3.0, records=[record])
     for content in (frames[which] + b"x", frames[which][:-1]):
         with pytest.raises(wire.Malformed):
             wire.decode([*frames[:which], content, *frames[which + 1 :]])
@@ -98,15 +98,15 @@ BAD = {
         GREETING,
         wire.plain(wire.ACK, 7, 7, 1 << 62),
         wire.plain(wire.SYNC, 7, 7, 7),
-        wire.with_parcels(wire.PUBLISH, 1, 7, float("nan"), parcels=[]),
+        wire.with_records(wire.PUBLISH, 1, 7, float("nan"), records=[]),
     ],
     "a server's words": [GREETING, wire.plain(wire.SYNCED, 1, 1, 1)],
     "half a message": [GREETING, [wire.plain(wire.PING, 1)[0][:-1]]],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("letters", BAD.values(), ids=BAD)
-def test_a_peer_that_talks_nonsense_disturbs_nobody(serve, connect, letters):
+@pytest.mark.parametrize("messages", BAD.values(), ids=BAD)
+def test_a_peer_that_talks_nonsense_disturbs_nobody(serve, connect, messages):
     served = serve()
     remote = connect(served.address)
     sub, pub = remote.subscriber("t"), remote.publisher("t")
@@ -116,9 +116,9 @@ def test_a_peer_that_talks_nonsense_disturbs_nobody(serve, connect, letters):
         bad.linger = 0
         bad.connect(f"tcp://127.0.0.1:{parts.port}")
         for _ in range(20):
-            for frames in letters:
+            for frames in messages:
                 bad.send_multipart(frames)
-        assert bad.poll(10_000) or letters == BAD["nobody's handle"]
+        assert bad.poll(10_000) or messages == BAD["nobody's handle"]
         for number in range(50):
             assert pub.send(b"%d" % number) == number
             assert sub.recv(WATCHDOG_S).seq == number
@@ -214,7 +214,7 @@ def test_a_message_without_an_end_ends_its_sender_s_connection_only(serve, conne
             for _ in range(MOST_BYTES // len(endless)):
                 bad.sendall(endless)
     assert remote.publisher("t").send(b"x") == 0
-    assert "bytes came from it that are no message" in served.process.stderr
+    assert "bytes came from it that are not a message" in served.process.stderr
 
 
 def test_a_client_that_asks_and_never_reads_the_answers_is_refused(serve, connect):
@@ -256,9 +256,9 @@ def test_who_waits_for_a_taken_cursor_makes_nobody_else_wait(serve, connect, bus
         replies = []
         while len(replies) < 2:
             assert standby.poll(WATCHDOG_S * 1000)
-            letter = wire.decode(standby.recv_multipart())
-            if letter.kind == wire.REPLY:
-                replies.append((letter.numbers[0], letter.content.get("error")))
+            message = wire.decode(standby.recv_multipart())
+            if message.kind == wire.REPLY:
+                replies.append((message.numbers[0], message.content.get("error")))
     context.term()
     assert replies == [(2, None), (1, "Busy")]
     taken.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mirrors: what is copied, under which name, with what of the original; circles are refused."""
+"""Mirrors: what is copied, under which name, with what of the original; cycles are refused."""
 
 import os
 from pathlib import Path
@@ -34,7 +34,7 @@ def start(state):
 def arrived(mirror, count: int) -> list[dict]:
     def done():
         status = mirror.status()
-        return sum(lane["mirrored"] for lane in status) >= count and status
+        return sum(one["mirrored"] for one in status) >= count and status
 
     return eventually(done, f"{count} messages mirrored")
 
@@ -51,18 +51,19 @@ def test_sender_type_and_time_are_those_of_the_original(bus, far, start):
 
 DYING = """
 import os, signal
-from slipring.bridge import Mirror, lane
+from slipring.bridge import Mirror
+from slipring.bridge.mirror import mirrored_topic
 
-opened = lane.open_sink
-def open_sink(*arguments):
-    sink = opened(*arguments)
-    published = sink.send
+opened = mirrored_topic.open_target
+def open_target(*arguments):
+    target = opened(*arguments)
+    published = target.send
     def send(*batch):
         published(*batch)
         os.kill(os.getpid(), signal.SIGKILL)
-    sink.send = send
-    return sink
-lane.open_sink = open_sink
+    target.send = send
+    return target
+mirrored_topic.open_target = open_target
 far = slipring.Bus("far", root=root)
 Mirror(bus, far, ["t"], source_state=state, target_state=state).start()
 hear()
@@ -105,21 +106,21 @@ def test_what_a_lossy_mirror_misses_is_counted(bus, far, start):
 
 def test_a_topic_is_not_mirrored_to_itself(bus, bus_root, start):
     bus.create("t")
-    with pytest.raises(slipring.BadArgument, match="circle"):
+    with pytest.raises(slipring.BadArgument, match="cycle"):
         start(bus, slipring.Bus("test", root=bus_root), ["t"])
 
 
-def test_a_circle_of_several_mirrors_is_refused(bus, far, bus_root, start):
+def test_a_cycle_of_several_mirrors_is_refused(bus, far, bus_root, start):
     third = slipring.Bus("third", root=bus_root)
     bus.create("t")
     start(bus, far, ["t"])
     start(far, third, ["t"])
-    with pytest.raises(slipring.BadArgument, match="circle"):
+    with pytest.raises(slipring.BadArgument, match="cycle"):
         start(third, bus, ["t"])
-    start(third, bus, ["t:copy"])  # another topic is no circle
+    start(third, bus, ["t:copy"])  # another topic is no cycle
 
 
-def test_a_circle_closed_by_an_earlier_mirror_is_noticed_while_they_run(bus, far, bus_root, start):
+def test_a_cycle_closed_by_an_earlier_mirror_is_noticed_while_they_run(bus, far, bus_root, start):
     third = slipring.Bus("third", root=bus_root)
     for each in (bus, far, third):
         each.create("t")
@@ -129,7 +130,7 @@ def test_a_circle_closed_by_an_earlier_mirror_is_noticed_while_they_run(bus, far
         mirrors.append(start(third, bus, ["t"]))
     except slipring.BadArgument:
         return
-    eventually(lambda: any(m.status()[0]["state"] == "refused" for m in mirrors), "the circle's end")
+    eventually(lambda: any(m.status()[0]["state"] == "refused" for m in mirrors), "the cycle's end")
 
 
 def test_two_mirrors_of_one_name_do_not_run_at_once(bus, far, start):

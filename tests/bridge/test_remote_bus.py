@@ -308,7 +308,7 @@ while bus.stats("t")["tail"] < 15:
 taken, over = threading.Event(), threading.Event()
 
 def take_locks():  # that threads hold at times: the link's own, and those of the program
-    with sub._changed, held._changed, remote._link.desk._lock:
+    with sub._changed, held._changed, remote._link.queue._lock:
         taken.set()
         over.wait()
 

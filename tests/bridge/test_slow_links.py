@@ -93,15 +93,15 @@ def test_a_client_that_was_silent_until_the_server_gave_it_up_goes_on(serve, bus
 
 
 def test_pieces_are_joined_to_what_was_cut_and_nothing_else_is_taken():
-    parcels = [wire.Parcel(1, 2, 0, 0, "t", "s", LARGE), wire.Parcel(2, 3, 0, 0, "", "", b"")]
-    frames = wire.with_parcels(wire.PUBLISH, 1, 2, 3.0, parcels=parcels)
+    records = [wire.Record(1, 2, 0, 0, "t", "s", LARGE), wire.Record(2, 3, 0, 0, "", "", b"")]
+    frames = wire.with_records(wire.PUBLISH, 1, 2, 3.0, records=records)
     cut = list(transfer.pieces(frames))
     assert len(cut) > 60 and max(len(frame) for piece in cut for frame in piece) <= transfer.PIECE_BYTES
     incoming = transfer.Incoming(4 << 20)
     ping = wire.plain(wire.PING, 7)
-    letters = [incoming.take(piece) or incoming.take(ping) for piece in cut]
-    assert [letter.kind for letter in letters] == [wire.PING] * (len(cut) - 1) + [wire.PUBLISH]
-    assert letters[-1] == wire.decode(frames)
+    messages = [incoming.take(piece) or incoming.take(ping) for piece in cut]
+    assert [message.kind for message in messages] == [wire.PING] * (len(cut) - 1) + [wire.PUBLISH]
+    assert messages[-1] == wire.decode(frames)
     for wrong in (
         [cut[0], cut[0]],  # one inside another
         [cut[1]],  # a piece of nothing
@@ -121,8 +121,8 @@ def test_pieces_are_joined_to_what_was_cut_and_nothing_else_is_taken():
 def test_what_is_not_confirmed_is_bounded_and_the_rest_waits():
     taken: list[wire.Frames] = []
     outgoing = transfer.Outgoing(lambda frames: taken.append(frames) is None)
-    batch = wire.with_parcels(
-        wire.BATCH, 1, 0, 1, 1, 0, 0, parcels=[wire.Parcel(0, 0, 0, 0, "", "", bytes(1 << 20))]
+    batch = wire.with_records(
+        wire.BATCH, 1, 0, 1, 1, 0, 0, records=[wire.Record(0, 0, 0, 0, "", "", bytes(1 << 20))]
     )
     for _ in range(10):
         outgoing.put(batch)
@@ -137,8 +137,8 @@ def test_what_is_not_confirmed_is_bounded_and_the_rest_waits():
         outgoing.flush()
         assert len(taken) > before
     incoming = transfer.Incoming(4 << 20)
-    letters = [incoming.take(frames) for frames in taken if frames[0][:1] != wire.PING]
-    assert [letter for letter in letters if letter] == [wire.decode(batch)] * 10
+    messages = [incoming.take(frames) for frames in taken if frames[0][:1] != wire.PING]
+    assert [message for message in messages if message] == [wire.decode(batch)] * 10
 
 
 def test_a_sender_that_is_not_taken_goes_on_where_it_stopped():
@@ -151,8 +151,8 @@ def test_a_sender_that_is_not_taken_goes_on_where_it_stopped():
     open_gate.set()
     assert outgoing.flush() and outgoing.is_idle
     incoming = transfer.Incoming(4 << 20)
-    letters = [incoming.take(frames) for frames in taken]
-    assert [letter for letter in letters if letter and letter.kind == wire.REPLY] == [wire.decode(reply)]
+    messages = [incoming.take(frames) for frames in taken]
+    assert [message for message in messages if message and message.kind == wire.REPLY] == [wire.decode(reply)]
 
 
 def test_pieces_grow_while_they_are_confirmed_soon_and_are_small_again_when_it_takes_long(monkeypatch):
@@ -161,8 +161,8 @@ def test_pieces_grow_while_they_are_confirmed_soon_and_are_small_again_when_it_t
     monkeypatch.setattr(transfer, "time", SimpleNamespace(monotonic=lambda: next(clock) * step[0]))
     taken: list[wire.Frames] = []
     outgoing = transfer.Outgoing(lambda frames: taken.append(frames) is None)
-    body = wire.with_parcels(
-        wire.PUBLISH, 1, 2, 3.0, parcels=[wire.Parcel(1, 0, 0, 0, "", "", bytes(16 << 20))]
+    body = wire.with_records(
+        wire.PUBLISH, 1, 2, 3.0, records=[wire.Record(1, 0, 0, 0, "", "", bytes(16 << 20))]
     )
 
     def largest_piece(sent: wire.Frames) -> int:
@@ -181,5 +181,5 @@ def test_pieces_grow_while_they_are_confirmed_soon_and_are_small_again_when_it_t
 
 
 def _numbers(frames: wire.Frames) -> tuple:
-    letter = wire.decode(frames)
-    return letter.numbers if letter.kind == wire.PING else ()
+    message = wire.decode(frames)
+    return message.numbers if message.kind == wire.PING else ()

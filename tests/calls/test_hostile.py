@@ -7,8 +7,8 @@ import random
 import pytest
 
 import slipring
-from slipring._bus.calls import encoding
-from slipring._bus.calls import messages as m
+from slipring._bus.calls import envelope
+from slipring._bus.calls import protocol as m
 from support.waiting import eventually
 
 FOREIGN = "0123456789abcdef"
@@ -18,21 +18,21 @@ def garbage(luck: random.Random, client: str, instance: int):
     """Senders and bodies as somebody hostile would choose them."""
     call = m.Call(instance, 0, 0, 0, "echo", b"\x92\x91\x01\x80")
     whole = [
-        encoding.call(luck.randrange(2**64), call),
-        encoding.call(1, call._replace(arguments=luck.randbytes(30))),
-        encoding.call(2, call._replace(arguments=b"\xdd\xff\xff\xff\xff" * 4)),
-        encoding.call(3, call._replace(arguments=b"\x91" * 5000)),
-        encoding.call(4, call._replace(window=2**32 - 1, method="count", arguments=b"\x92\x91\x05\x80")),
-        encoding.call(5, call._replace(server=luck.randrange(2**64))),
-        encoding.call(6, call._replace(deadline_ns=-1)),
-        encoding.call(7, call._replace(trail=tuple(range(17)))),
-        encoding.call(8, call._replace(method="\0ünknown")),
-        encoding.cancel(luck.randrange(100)),
-        encoding.credit(luck.randrange(100), 2**32 - 1),
-        encoding.result(1, b"x"),
-        encoding.chunk(1, 2**64 - 1, b"x"),
-        encoding.hello(m.Hello(9, 9, 9, "codec")),
-        encoding.error(1, m.Error(255, "a", "b")),
+        envelope.call(luck.randrange(2**64), call),
+        envelope.call(1, call._replace(arguments=luck.randbytes(30))),
+        envelope.call(2, call._replace(arguments=b"\xdd\xff\xff\xff\xff" * 4)),
+        envelope.call(3, call._replace(arguments=b"\x91" * 5000)),
+        envelope.call(4, call._replace(window=2**32 - 1, method="count", arguments=b"\x92\x91\x05\x80")),
+        envelope.call(5, call._replace(server=luck.randrange(2**64))),
+        envelope.call(6, call._replace(deadline_ns=-1)),
+        envelope.call(7, call._replace(trail=tuple(range(17)))),
+        envelope.call(8, call._replace(method="\0ünknown")),
+        envelope.cancel(luck.randrange(100)),
+        envelope.credit(luck.randrange(100), 2**32 - 1),
+        envelope.result(1, b"x"),
+        envelope.chunk(1, 2**64 - 1, b"x"),
+        envelope.hello(m.Hello(9, 9, 9, "codec")),
+        envelope.error(1, m.Error(255, "a", "b")),
     ]
     body = bytearray(luck.choice(whole))
     if luck.random() < 0.5:
@@ -46,9 +46,9 @@ def garbage(luck: random.Random, client: str, instance: int):
 
 def test_garbage_on_the_request_ring_disturbs_nobody(bus, server, client):
     luck = random.Random(1)
-    client._connection.numbers = itertools.count(10**6)  # what is forged below is not for calls that wait
+    client._connection._numbers = itertools.count(10**6)  # what is forged below is not for calls that wait
     assert client.call("echo", 1) == 1
-    instance, name = server._seat.instance, client.stats()["client"]
+    instance, name = server._presence.instance, client.stats()["client"]
     publishers: dict[str, slipring.Publisher] = {}
     for number in range(1500):
         sender, body = garbage(luck, name, instance)
@@ -65,7 +65,7 @@ def test_garbage_on_the_request_ring_disturbs_nobody(bus, server, client):
 
 def test_garbage_on_the_reply_ring_disturbs_nobody(bus, server, client):
     luck = random.Random(2)
-    client._connection.numbers = itertools.count(10**6)
+    client._connection._numbers = itertools.count(10**6)
     assert client.call("echo", 1) == 1
     reply = bus.publisher(f"calc.reply.{client.stats()['client']}")
     for number in range(1500):
@@ -79,14 +79,14 @@ def test_garbage_on_the_reply_ring_disturbs_nobody(bus, server, client):
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda n: [encoding.chunk(n, 2**63, b"x")],
-        lambda n: [encoding.chunk(n, 4, b"xxx"), encoding.chunk(n, 4, b"xxx")],
-        lambda n: [encoding.chunk(n, 9, b"xxx"), encoding.result(n, b"x")],
-        lambda n: [encoding.part(n, b"\x01")],
-        lambda n: [encoding.end(n)],
-        lambda n: [encoding.cancel(n)],
-        lambda n: [encoding.call(n, m.Call(0, 0, 0, 0, "x", b""))],
-        lambda n: [encoding.error(n, m.Error(200, "Strange", "x"))],
+        lambda n: [envelope.chunk(n, 2**63, b"x")],
+        lambda n: [envelope.chunk(n, 4, b"xxx"), envelope.chunk(n, 4, b"xxx")],
+        lambda n: [envelope.chunk(n, 9, b"xxx"), envelope.result(n, b"x")],
+        lambda n: [envelope.part(n, b"\x01")],
+        lambda n: [envelope.end(n)],
+        lambda n: [envelope.cancel(n)],
+        lambda n: [envelope.call(n, m.Call(0, 0, 0, 0, "x", b""))],
+        lambda n: [envelope.error(n, m.Error(200, "Strange", "x"))],
     ],
 )
 def test_an_answer_that_makes_no_sense_fails_its_own_call_with_a_typed_error(
@@ -94,7 +94,7 @@ def test_an_answer_that_makes_no_sense_fails_its_own_call_with_a_typed_error(
 ):
     waiting = background(client.call, "gate")
     gate.entered.acquire()
-    (number,) = client._connection.inbox._calls
+    (number,) = client._connection.replies._calls
     reply = bus.publisher(f"calc.reply.{client.stats()['client']}")
     for message in answer(number):
         reply.send(message, timeout=0)
@@ -107,8 +107,8 @@ def test_an_answer_that_makes_no_sense_fails_its_own_call_with_a_typed_error(
 def test_a_value_that_is_no_msgpack_is_corrupt(bus, server, client, gate, background):
     waiting = background(client.call, "gate")
     gate.entered.acquire()
-    (number,) = client._connection.inbox._calls
-    bus.publisher(f"calc.reply.{client.stats()['client']}").send(encoding.result(number, b"\xc1"), timeout=0)
+    (number,) = client._connection.replies._calls
+    bus.publisher(f"calc.reply.{client.stats()['client']}").send(envelope.result(number, b"\xc1"), timeout=0)
     with pytest.raises(slipring.Corrupt):
         waiting.result()
 
@@ -116,7 +116,7 @@ def test_a_value_that_is_no_msgpack_is_corrupt(bus, server, client, gate, backgr
 def test_garbage_on_the_seat_is_no_server(bus):
     publisher = bus.publisher("calc.server", capacity=4096, slots=16, delivery="lossy", writers="one")
     with bus.client("calc") as client:
-        for body in (b"", b"garbage", encoding.result(1, b""), encoding.hello(m.Hello(1, 1, 99, "msgpack"))):
+        for body in (b"", b"garbage", envelope.result(1, b""), envelope.hello(m.Hello(1, 1, 99, "msgpack"))):
             publisher.send(body)
             with pytest.raises(slipring.PeerGone):
                 client.call("x")
@@ -131,9 +131,9 @@ def test_garbage_on_the_seat_is_no_server(bus):
 def test_a_server_of_another_version_is_refused_by_name(bus):
     with bus.server("calc") as server:
         looker = slipring._native.Looker(bus.path, "calc.server")
-        hello = m.Hello(2, server._seat.instance, looker.owner(0), "msgpack")
+        hello = m.Hello(2, server._presence.instance, looker.owner(0), "msgpack")
         looker.close()
-        server._seat._publisher.send(encoding.hello(hello))
+        server._presence._publisher.send(envelope.hello(hello))
         with bus.client("calc") as client, pytest.raises(slipring.PeerGone, match="version 2"):
             client.call("x")
 

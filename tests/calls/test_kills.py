@@ -56,30 +56,30 @@ CLIENT = """
         assert list(client.stream("count", 30, 100)) == [bytes(100)] * 30
 """
 SERVER_PLACES = [
-    ("calls.seat", "Seat", "announce", "before", 1),
-    ("calls.seat", "Seat", "announce", "after", 1),
+    ("calls.server.presence", "Presence", "announce", "before", 1),
+    ("calls.server.presence", "Presence", "announce", "after", 1),
     ("bus", "Bus", "create", "before", 1),
     ("bus", "Bus", "create", "after", 1),
-    ("calls.desk", "Desk", "accept", "before", 3),
-    ("calls.clients", "Clients", "meet", "before", 1),
-    ("calls.clients", "Clients", "meet", "after", 1),
-    ("calls.work", "", "invoke", "before", 4),
-    ("calls.callers", "Caller", "send", "before", 5),
-    ("calls.callers", "Caller", "send", "after", 5),
-    ("calls.callers", "Caller", "send", "after", 40),
-    ("calls.streaming", "Streaming", "load", "before", 3),
-    ("calls.streaming", "Streaming", "grant", "after", 1),
+    ("calls.server.dispatcher", "Dispatcher", "_accept", "before", 3),
+    ("calls.server.dispatcher", "Dispatcher", "_meet", "before", 1),
+    ("calls.server.dispatcher", "Dispatcher", "_meet", "after", 1),
+    ("calls.server.dispatcher", "", "invoke", "before", 4),
+    ("calls.server.client_replies", "ClientReplies", "send", "before", 5),
+    ("calls.server.client_replies", "ClientReplies", "send", "after", 5),
+    ("calls.server.client_replies", "ClientReplies", "send", "after", 40),
+    ("calls.server.server_stream", "ServerStream", "_load", "before", 3),
+    ("calls.server.server_stream", "ServerStream", "grant", "after", 1),
 ]
 CLIENT_PLACES = [
-    ("calls.connection", "Connection", "_attach", "before", 1),
+    ("calls.client.connection", "Connection", "_attach", "before", 1),
     ("bus", "Bus", "publisher", "after", 1),
     ("bus", "Bus", "create", "before", 1),
     ("bus", "Bus", "create", "after", 1),
-    ("calls.connection", "Connection", "_attach", "after", 1),
-    ("calls.connection", "Connection", "send", "before", 4),
-    ("calls.connection", "Connection", "send", "after", 4),
-    ("calls.inbox", "Inbox", "_deliver", "before", 9),
-    ("calls.inbox", "Inbox", "pay", "after", 1),
+    ("calls.client.connection", "Connection", "_attach", "after", 1),
+    ("calls.client.connection", "Connection", "_send", "before", 4),
+    ("calls.client.connection", "Connection", "_send", "after", 4),
+    ("calls.client.replies", "Replies", "_deliver", "before", 9),
+    ("calls.client.replies", "Replies", "pay", "after", 1),
 ]
 
 

@@ -145,7 +145,7 @@ def test_a_client_that_is_stopped_and_never_reads_costs_a_bounded_amount_and_del
         client = bus.client("calc", timeout=60, capacity="64KiB")
         client.call("echo", 0)
         for number in range(3000):  # asked for, never waited for
-            call, inbox = client._begin("big", (2000,), {}, None, 0)
+            call = client._begin("big", (2000,), {}, None, 0)
         streams = [client.stream("count", 1000, 3000) for _ in range(40)]
         big = client._begin("big", (30_000_000,), {}, None, 0)
         say("asked")

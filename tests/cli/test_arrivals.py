@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from slipring.cli.arrivals import Arrivals
+from slipring.cli.terminal.intervals import Arrivals
 
 
 def messages(gaps_ns, first_seq=0):
@@ -53,7 +53,7 @@ def test_a_gap_over_lost_messages_and_a_clock_that_steps_back_are_not_gaps():
     assert arrivals.summary()["gap_min_s"] == 0
 
 
-def test_nothing_seen_is_no_division_by_zero():
+def test_statistics_of_no_messages_divide_by_nothing():
     assert Arrivals().summary() == {
         "elapsed_s": 0.0,
         "messages": 0,

@@ -59,7 +59,7 @@ def test_a_stopped_server_ends_by_its_signal_and_leaves_nothing(served, bus, sta
     assert [names for _, _, names in os.walk(state) if names] == []
 
 
-def test_a_mirror_tells_lag_and_loss_in_json_lines(cli, served, bus, bus_root):
+def test_a_mirror_reports_lag_and_loss_in_json_lines(cli, served, bus, bus_root):
     _, address = served
     bus.publisher("imu").send_many([b"x"] * 5)
     process = cli.start(

@@ -36,7 +36,8 @@ sys.meta_path.insert(0, Interrupt())
 
 
 @pytest.mark.parametrize(
-    "module", ["slipring", "slipring._native", "slipring.cli", "click", "slipring.cli.app", "slipring.cli.ls"]
+    "module",
+    ["slipring", "slipring._native", "slipring.cli", "click", "slipring.cli.app", "slipring.cli.verbs.ls"],
 )
 def test_ctrl_c_during_the_imports_of_the_command_ends_it_quietly(tmp_path, bus_root, module):
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)

@@ -26,7 +26,7 @@ def test_a_missing_topic_is_named_with_the_verb_that_lists_them(cli, bus, args):
     assert "nope" in line and "`slipring ls`" in line
 
 
-def test_looking_at_a_missing_bus_finds_nothing_and_leaves_nothing(cli, bus_root):
+def test_inspecting_a_missing_bus_finds_nothing_and_creates_nothing(cli, bus_root):
     assert cli.run("ls").stdout == b""
     cli.run("doctor", "--repair")
     cli.run("top", "--once", "--interval", "0.01")
@@ -84,7 +84,7 @@ def test_other_settings_than_the_topic_has_are_refused_naming_both(cli, bus):
     assert bus.stats("t")["published"] == 2
 
 
-def test_a_full_topic_says_so_when_the_time_is_over(cli, bus):
+def test_a_full_topic_is_reported_when_the_timeout_expires(cli, bus):
     bus.create("t", slots=16, delivery="reliable")
     idle = bus.subscriber("t")
     outcome = cli.run("pub", "t", "x", "--count", "100", "--timeout", "0", code=1)
@@ -147,7 +147,7 @@ def test_help_and_version_are_answers_not_errors(cli):
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
-def test_without_the_extra_the_command_says_what_to_install(missing):
+def test_without_the_extra_the_command_names_what_to_install(missing):
     code = f"import sys; sys.modules[{missing!r}] = None; from slipring.cli import main; main()"
     ended = subprocess.run(
         [sys.executable, "-P", "-c", code, "ls"], capture_output=True, text=True, timeout=WATCHDOG_S
@@ -158,7 +158,7 @@ def test_without_the_extra_the_command_says_what_to_install(missing):
 
 def test_advice_fits_what_is_denied_and_what_is_full():
     import slipring
-    from slipring.cli.failures import describe
+    from slipring.cli.terminal.error_text import describe
 
     hidden = slipring.Denied("the boot id is hidden: make it readable", argument="root")
     assert "owner" not in describe(hidden)

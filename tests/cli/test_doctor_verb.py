@@ -7,7 +7,7 @@ import resource
 
 import pytest
 
-from slipring.cli import host_checks
+from slipring.cli.terminal import host_checks
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_sound_bus_has_no_findings(cli, bus):
     assert reader.recv(timeout=0).body == b"x"
 
 
-def test_what_the_dead_left_is_found_and_only_a_repair_clears_it(cli, bus, dead_participants):
+def test_leftovers_of_dead_processes_are_found_and_only_a_repair_removes_them(cli, bus, dead_participants):
     for _ in range(2):
         outcome = cli.run("doctor", "--dry-run")
         first, _, heading, *_ = outcome.stdout.decode().splitlines()

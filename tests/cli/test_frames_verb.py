@@ -62,7 +62,7 @@ def test_any_array_is_saved_as_npy(cli, bus, tmp_path):
 
 
 @pytest.mark.parametrize("array", [np.zeros((2, 3), "f4"), np.zeros(4, "u1"), np.zeros((2, 3, 5), "u1")])
-def test_what_a_png_cannot_hold_is_an_error_that_says_what_can(cli, bus, tmp_path, array):
+def test_an_array_that_a_png_cannot_hold_is_an_error_that_names_what_it_can_hold(cli, bus, tmp_path, array):
     publish(bus, array)
     outcome = cli.run("frames", "cam", "--save", str(tmp_path / "out.png"), code=2)
     assert "u1 or u2" in outcome.stderr and ".npy" in outcome.stderr

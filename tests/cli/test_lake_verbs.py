@@ -33,7 +33,7 @@ def test_ls_shows_topics_ranges_and_losses(cli, lake):
     assert "0-44" in shown.stdout.decode() and "is not ended" in shown.stderr
 
 
-def test_verify_says_complete_or_names_what_is_wrong_with_code_1(cli, lake):
+def test_verify_reports_complete_or_names_the_damage_with_code_1(cli, lake):
     path = str(lake.path)
     assert cli.run("lake", "verify", path).stdout.startswith(b"complete: 42 messages, 3 lost, in 6 files")
     file = lake.path / lake.files(["imu"])[2].path
@@ -66,7 +66,7 @@ def test_a_damaged_log_is_named_by_each_verb(cli, lake):
     assert b"_log/00000002.json: is damaged" in cli.run("lake", "verify", str(lake.path), code=1).stdout
 
 
-def test_record_tells_what_is_wrong_with_its_arguments_before_spark_starts(cli, tmp_path):
+def test_record_rejects_wrong_arguments_before_spark_starts(cli, tmp_path):
     assert "TOPICS" in cli.run("record", "--to", str(tmp_path / "x"), code=2).stderr
     assert "is not above zero" in cli.run("record", "t", "--to", "x", "--for", "0", code=2).stderr
     assert "is not a number" in cli.run("record", "--to", "x", "--pre-buffer", "t", code=2).stderr
@@ -75,7 +75,7 @@ def test_record_tells_what_is_wrong_with_its_arguments_before_spark_starts(cli, 
     assert "is not a lake" in cli.run("record", "--to", str(tmp_path / "x"), "--release", code=1).stderr
 
 
-def test_looking_at_a_lake_loads_neither_spark_nor_pyarrow(lake):
+def test_inspecting_a_lake_loads_neither_spark_nor_pyarrow(lake):
     code = f"""if True:
         import json, sys
         from slipring.pipelines.lake import Lake

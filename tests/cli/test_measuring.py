@@ -51,7 +51,7 @@ def test_hz_of_a_silent_or_missing_topic_ends_in_time_with_nothing(cli, bus):
     assert bus.topics() == ["silent"]
 
 
-def test_hz_without_traffic_says_so_and_who_could_send(cli, bus):
+def test_hz_without_traffic_reports_it_and_names_possible_senders(cli, bus):
     publisher = bus.publisher("silent")
     for topic, senders in (("silent", "1 publisher"), ("missing", "no such topic yet")):
         outcome = cli.run("hz", topic, "--for", "0.3", "--window", "0.05")
@@ -61,7 +61,7 @@ def test_hz_without_traffic_says_so_and_who_could_send(cli, bus):
     publisher.close()
 
 
-def test_hz_says_so_too_when_the_traffic_ends(cli, bus, reads):
+def test_hz_reports_also_when_the_traffic_ends(cli, bus, reads):
     publisher = bus.publisher("t")
     meter = cli.start("hz", "t", "--window", "0.05")
     reads(meter, "t")
@@ -163,7 +163,7 @@ def names(screen: bytes) -> list[str]:
     return re.findall(r"(?:cam|imu)\.[0-9][0-9]", screen.decode())
 
 
-def test_top_scrolls_and_says_what_is_hidden(terminal, crowded):
+def test_top_scrolls_and_shows_what_is_hidden(terminal, crowded):
     top = terminal.start("top", "--interval", "0.01", "--sort", "name", rows=13)
     terminal.until(b"1-10 of 50  0 above, 40 below")
     seen = terminal.press(b"\x1b[B")
@@ -223,7 +223,7 @@ def test_top_gives_the_terminal_back_as_it_was_however_it_ends(terminal, bus):
         assert terminal.is_cooked()
 
 
-def test_a_narrow_terminal_is_told_that_top_is_cut(terminal, bus):
+def test_a_narrow_terminal_shows_that_top_is_cut(terminal, bus):
     bus.create("imu")
     terminal.start("top", "--interval", "0.01", columns=30)
     terminal.until(b"(cut at the right edge")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import slipring
-from slipring.cli import known_names
+from slipring.cli.terminal import known_names
 from slipring.pipelines.lake import Lake
-from slipring.pipelines.lake.mark import MARK
+from slipring.pipelines.lake.marker import MARK
 from support.waiting import WATCHDOG_S
 
 TOOLS = Path(sys.executable).parent
@@ -119,7 +119,7 @@ def test_a_topic_of_another_bus_is_answered_with_that_bus(cli, bus, robot):
 
 
 @pytest.mark.parametrize("args", [("sub", "cam.frnt", "--timeout", "0"), ("hz", "cam.frnt", "--for", "0.01")])
-def test_a_reader_that_waits_for_a_topic_says_what_may_have_been_meant(cli, bus, args):
+def test_a_reader_that_waits_for_a_topic_suggests_a_similar_name(cli, bus, args):
     bus.create("cam.front")
     stderr = cli.run(*args).stderr
     assert "waiting for topic 'cam.frnt' to appear; did you mean 'cam.front'?" in stderr
@@ -254,7 +254,7 @@ def test_another_shell_is_refused_with_those_there_are(cli):
     assert outcome.code == 2 and "bash, zsh, fish" in outcome.stderr and "dash" in outcome.stderr
 
 
-def test_the_list_of_verbs_says_what_a_verb_says_of_itself():
+def test_the_list_of_verbs_has_the_first_line_of_each_verb():
     from slipring.cli.app import VERBS, app
 
     for verb, said in VERBS.items():
@@ -277,5 +277,5 @@ def test_a_quick_verb_imports_none_of_the_slow_modules(bus_root, argument):
     )
     slow = {"rich", "asyncio", "numpy", "statistics", "pyarrow", "subprocess"}
     slow |= {"slipring.bench", "slipring.pipelines", "slipring.spark"}
-    slow |= {"slipring._bus.calls", "subprocess", "slipring.cli.bench", "slipring.cli.record"}
+    slow |= {"slipring._bus.calls", "subprocess", "slipring.cli.verbs.bench", "slipring.cli.verbs.record"}
     assert not slow & set(done.stderr.split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stranger put on a bus cannot act on the terminal of who looks at it: real pseudo-terminals."""
+"""Hostile contents of a bus cannot control the terminal that shows them: real pseudo-terminals."""
 
 import json
 import os

@@ -111,7 +111,9 @@ def test_pub_waits_for_the_asked_number_of_subscribers(cli):
         (b"\xff\xff\xff\xffabc", "4294967295 bytes or more and the topic holds 65536"),
     ],
 )
-def test_broken_length_prefixed_input_is_an_error_that_says_what_was_sent_before(cli, bus, stdin, complaint):
+def test_broken_length_prefixed_input_is_an_error_that_counts_what_was_sent_before(
+    cli, bus, stdin, complaint
+):
     args = ("pub", "t", "--length-prefixed", "--capacity", "64KiB")
     outcome = cli.run(*args, stdin=prefixed([b"good"]) + stdin, code=1)
     assert complaint in outcome.stderr and "1 message sent before" in outcome.stderr

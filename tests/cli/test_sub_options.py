@@ -139,7 +139,7 @@ def test_a_pattern_takes_topics_that_appear_later(cli, bus, reads):
     assert cli.finish(subscriber).stdout == b"cam.left: L\n"
 
 
-def test_a_pattern_that_matches_nothing_yet_says_so(cli, bus):
+def test_a_pattern_that_matches_nothing_yet_is_reported(cli, bus):
     bus.create("imu")
     outcome = cli.run("sub", "cam.*", "--timeout", "0")
     assert outcome.stdout == b"" and "waiting for a topic that matches 'cam.*'" in outcome.stderr

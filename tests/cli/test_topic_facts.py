@@ -59,7 +59,7 @@ def test_ls_shows_the_sound_topics_beside_a_corrupt_one_and_ends_with_1(cli, bus
     assert "doctor" in outcome.stderr and outcome.stderr.count("\n") == 1
 
 
-def test_info_in_json_is_all_that_stats_tells(cli, bus, busy_topic):
+def test_info_in_json_is_all_of_stats(cli, bus, busy_topic):
     (record,) = cli.records("info", "busy", "--format", "json")
     stats = json.loads(json.dumps(bus.stats("busy")))
     for facts in (record, stats):

@@ -15,7 +15,7 @@ from pathlib import Path
 import slipring
 from slipring.bridge import Server
 from slipring.testing import SteppedBus
-from slipring.testing.calls_ground import SteppedEvent
+from slipring.testing.calls_runtime import SteppedEvent
 from support.waiting import Call, eventually
 
 CAPABILITIES = {

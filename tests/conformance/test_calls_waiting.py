@@ -19,8 +19,8 @@ def test_a_late_answer_is_dropped_and_never_reaches_another_call(client, gate):
 
 
 def test_an_answer_that_crosses_the_cancellation_is_counted_as_late(client, gate):
-    call, inbox = client._begin("echo", ("late",), {}, None, 0)
-    inbox.discard(call)  # given up, and the server not told in time
+    call = client._begin("echo", ("late",), {}, None, 0)
+    del call.replies._calls[call.req_id]  # given up, and Cancel is not sent in time
     assert client.call("echo", "mine") == "mine"
     assert client.stats()["late"] == 1
 
@@ -28,7 +28,7 @@ def test_an_answer_that_crosses_the_cancellation_is_counted_as_late(client, gate
 def test_a_server_that_never_answers_costs_the_caller_its_time_out_only(bus):
     with bus.server("mute") as server:
         server.method(lambda: None, name="x")
-        server._seat.announce("msgpack")  # it sits and never reads
+        server._presence.announce("msgpack")  # it never reads
         with bus.client("mute", timeout=0.05) as client:
             for _ in range(3):
                 with pytest.raises(slipring.Timeout):
@@ -37,7 +37,7 @@ def test_a_server_that_never_answers_costs_the_caller_its_time_out_only(bus):
 
 def test_a_request_ring_that_is_full_is_full_within_the_time_out(bus):
     with bus.server("mute", capacity="64KiB") as server:
-        server._seat.announce("msgpack")
+        server._presence.announce("msgpack")
         with bus.client("mute", timeout=0.05) as client:
             errors = []
             for _ in range(6):
@@ -88,9 +88,9 @@ def test_a_cancelled_call_that_waits_is_never_begun(bus, server, client, gate, b
     server.method(ran.append, name="note")
     blocked = background(client.call, "gate")
     gate.entered.acquire()
-    call, inbox = client._begin("note", (1,), {}, None, 0)  # without a deadline: only Cancel can stop it
+    call = client._begin("note", (1,), {}, None, 0)  # without a deadline: only Cancel can stop it
     eventually(lambda: server.stats()["waiting"] == 1, "the call waiting")
-    client._end(call, inbox)
+    call.replies.give_up(call)
     eventually(lambda: server.stats()["cancelled"] == 1, "the cancellation arriving")
     gate.opened.set()
     blocked.result()
@@ -189,14 +189,14 @@ def test_a_call_meant_for_the_server_before_is_never_carried_out(bus):
             first.method(lambda: 1, name="one")
             first.start()
             client.call("one")
-            old = client._connection._view.hello
+            old = client._connection._hello
         with bus.server("calc") as second:
             second.method(ran.append, name="note")
             second.start()
             assert client.wait_for_server(30)
             hello, _ = client._connection.ready()
             assert hello.instance != old.instance
-            client._connection._view.hello = hello._replace(instance=old.instance)
+            client._connection._hello = hello._replace(instance=old.instance)
             with pytest.raises(slipring.PeerGone):
                 client.call("note", 1)
     assert ran == []

@@ -15,7 +15,7 @@ import signal
 from collections.abc import Callable
 
 import slipring
-from slipring._bus import cells, cells_store  # noqa: F401 - else the first call imports them, step by step
+from slipring._bus.cells import cells  # noqa: F401 - else the first call imports them, step by step
 from storm import bodies
 
 PTRACE_TRACEME, PTRACE_PEEKUSER, PTRACE_SINGLESTEP, PTRACE_SYSCALL = 0, 3, 9, 24

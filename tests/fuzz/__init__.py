@@ -5,6 +5,7 @@ running     runs one libFuzzer target of core/tests/fuzz (clang, ASAN and UBSAN)
 mutation    random changes to valid bytes, for what Python reads: the call envelope, recordings
 __main__    `make fuzz SECONDS=n [TARGET=…]`: the long runs, and `--minimise` for the corpora
 
-Corpora: core/tests/fuzz/corpus/<target> and tests/fuzz/corpus/<target>, one input a file. What a run finds goes to
-build-fuzz/found; a mended find is added to its corpus.
+corpus      the committed inputs: core/tests/fuzz/corpus/<target>.txt and tests/fuzz/corpus/<target>.txt
+
+What a run finds goes to build-fuzz/found; once it is repaired, `--add` commits it.
 """

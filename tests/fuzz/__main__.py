@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python tests/fuzz [--seconds N] [--target NAME] [--minimise]``: long fuzzing, all targets in turn.
+"""``python tests/fuzz [--seconds N] [--target NAME [--add FILE…]] [--minimise]``: long fuzzing, all targets in turn.
 
-Exit code 1 if one fails; its input is in build-fuzz/found. With --minimise, what was found to reach more is added to
-the committed corpora, and these are cut to what is needed."""
+Exit code 1 if one fails; its input is in build-fuzz/found. --add commits found inputs instead of fuzzing. With
+--minimise, what was found to reach more is added to the committed corpora, and these are cut to what is needed."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fuzz import mutation, running
+from fuzz import corpus, mutation, running
 
 
 def main(arguments: list[str]) -> int:
@@ -21,7 +21,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--minimise", action="store_true", help="add what reaches more to the committed corpora"
     )
+    parser.add_argument("--add", type=Path, nargs="+", default=[], metavar="FILE", help="add found inputs")
     asked = parser.parse_args(arguments)
+    if asked.add and not asked.target:
+        parser.error("--add requires --target")
+    for found in asked.add:
+        corpus.add(asked.target, found)
+    if asked.add:
+        return 0
     chosen = [asked.target] if asked.target else names
     failed = 0
     for name in chosen:
@@ -41,9 +48,7 @@ def one(name: str, seconds: int, minimise: bool) -> int:
         print(outcome.failure)
         return 1
     if minimise:
-        print(
-            f"{name}: {running.minimise(program, name, fresh)} inputs in {running.corpus(name)}", flush=True
-        )
+        print(f"{name}: {running.minimise(program, name, fresh)} inputs in {corpus.file(name)}", flush=True)
     return 0
 
 

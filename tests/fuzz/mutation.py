@@ -9,12 +9,11 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from fuzz import corpus
 from fuzz.running import FOUND, Outcome
 from support.patience import scaled
 
-CORPUS = Path(__file__).parent / "corpus"
 HANG_S = int(scaled(10))
 EXTREMES = (
     0,
@@ -120,7 +119,7 @@ def load(name: str) -> Target:
 def run(name: str, *, seconds: float, seed: int | None = None) -> Outcome:
     target, seed = load(name), seed or random.randrange(1, 1 << 32)
     dice, watch, executions = random.Random(seed), Watch(target.modules), 0
-    kept = [*target.seeds(), *(path.read_bytes() for path in sorted((CORPUS / name).glob("*")))]
+    kept = [*target.seeds(), *corpus.load(name).values()]
     queue, end = list(kept), time.monotonic() + seconds
     while queue or time.monotonic() < end:
         data = queue.pop() if queue else target.mutate(dice, dice.choice(kept))

@@ -16,15 +16,21 @@ from fuzz.mutation import Target, mutated
 from slipring.errors import SlipringError
 from slipring.pipelines.lake import (
     Lake,
-    admission,
     compact,
     contents,
-    facts,
     log,
-    mark,
     model,
     topics,
     verify,
+)
+from slipring.pipelines.lake import (
+    file_facts as facts,
+)
+from slipring.pipelines.lake import (
+    marker as mark,
+)
+from slipring.pipelines.lake import (
+    validation as admission,
 )
 
 SEALED = {"entry": "_log/00000001.json", "end": "_log/00000003.json", "state": "_log/00000004.snapshot"}

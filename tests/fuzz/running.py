@@ -3,12 +3,12 @@
 tools/build-core.sh: variant fuzz, and fuzz_defects with planted defects."""
 
 import re
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from fuzz import corpus
 from support import core_build, defects
 from support.core_build import REPOSITORY
 from support.patience import scaled
@@ -43,10 +43,6 @@ def program(target: str) -> Path:
     return core_build.program("fuzz", f"fuzz_{target}")
 
 
-def corpus(target: str) -> Path:
-    return TARGETS / "corpus" / target
-
-
 def run(
     program: Path,
     target: str,
@@ -56,7 +52,7 @@ def run(
     hang_s: int = HANG_S,
     defect: str = "",
 ) -> Outcome:
-    """The committed corpus, then mutations of it for so many seconds (0: none). New inputs that reach more are
+    """Run the committed inputs, then mutations of them for so many seconds (0: none). New inputs that reach more are
     kept in ``fresh``. ``defect`` chooses one of a program with planted defects."""
     with tempfile.TemporaryDirectory(prefix="slipring-fuzz-", dir="/dev/shm") as bus:
         kept = fresh or Path(bus) / "kept"
@@ -66,24 +62,23 @@ def run(
         limit.append(f"-timeout={hang_s}")
         place = Path(bus) / "bus"
         place.mkdir()
-        return _outcome(target, _start(program, place, *limit, str(kept), str(corpus(target)), defect=defect))
+        committed = corpus.unpack(corpus.load(target), Path(bus) / "corpus")
+        return _outcome(target, _start(program, place, *limit, str(kept), str(committed), defect=defect))
 
 
 def minimise(program: Path, target: str, *extra: Path) -> int:
-    """Leaves in the committed corpus what is needed to reach as much; inputs named by hand stay."""
-    place = corpus(target)
-    named = [path for path in place.iterdir() if "-" in path.name] if place.exists() else []
-    with tempfile.TemporaryDirectory(prefix="slipring-fuzz-", dir="/dev/shm") as room:
-        chosen, bus = Path(room) / "chosen", Path(room) / "bus"
-        chosen.mkdir(), bus.mkdir()
-        for path in named:
-            shutil.copy(path, chosen)
-        log = _start(program, bus, "-merge=1", "-use_counters=0", str(chosen), str(place), *map(str, extra))
+    """Leave in the committed corpus what is needed to reach as much; named inputs stay. Returns how many are left."""
+    inputs = corpus.load(target)
+    named = {name: data for name, data in inputs.items() if corpus.is_named(name, data)}
+    with tempfile.TemporaryDirectory(prefix="slipring-fuzz-", dir="/dev/shm") as scratch:
+        chosen, bus = corpus.unpack(named, Path(scratch) / "chosen"), Path(scratch) / "bus"
+        bus.mkdir()
+        committed = corpus.unpack(inputs, Path(scratch) / "corpus")
+        log = _start(program, bus, "-merge=1", "-use_counters=0", *map(str, (chosen, committed, *extra)))
         if log.returncode:
             raise RuntimeError(log.stdout[-3000:])
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(chosen, place)
-    return len(list(place.iterdir()))
+        corpus.store(target, {path.name: path.read_bytes() for path in chosen.iterdir()})
+    return len(corpus.load(target))
 
 
 def _start(program: Path, bus: Path, *arguments: str, defect: str = "") -> subprocess.CompletedProcess:

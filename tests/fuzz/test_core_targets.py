@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from fuzz import mutation, recording, running
+from fuzz import corpus, mutation, recording, running
 
 SECONDS = int(os.environ.get("SLIPRING_FUZZ_SECONDS", "0"))
 
@@ -14,7 +14,7 @@ SECONDS = int(os.environ.get("SLIPRING_FUZZ_SECONDS", "0"))
 @pytest.mark.timeout(600 + SECONDS)
 @pytest.mark.parametrize("target", running.targets())
 def test_no_contents_of_a_file_crash_hang_or_leak(target, record_property):
-    inputs = len(list(running.corpus(target).iterdir()))
+    inputs = len(corpus.load(target))
     assert inputs > 0
     outcome = running.run(running.program(target), target, seconds=SECONDS)
     print(outcome)

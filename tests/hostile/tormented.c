@@ -49,7 +49,7 @@ static void publish(const char *bus, const char *topic) {
 }
 
 static void subscribe(const char *bus, const char *topic, unsigned kind) {
-    slipring_subscribing how = {.start = SLIPRING_START_OLDEST, .lossy = -1, .conflate = kind == 1, .cursor = kind == 2 ? "c" : NULL};
+    slipring_subscriber_settings how = {.start = SLIPRING_START_OLDEST, .lossy = -1, .conflate = kind == 1, .cursor = kind == 2 ? "c" : NULL};
     slipring_subscriber *sub;
     slipring_message held;
     size_t taken;
@@ -65,14 +65,14 @@ static void subscribe(const char *bus, const char *topic, unsigned kind) {
 
 static void look_around(const char *bus, const char *topic) {
     static const slipring_range_sink sink = {.message = look, .hole = skip, .drop = forget};
-    slipring_looker *looker;
+    slipring_inspector *looker;
     slipring_topic_info info;
     slipring_range *range;
     uint64_t end, reached;
-    if (slipring_looker_open(bus, topic, &looker) == SLIPRING_OK) {
-        slipring_looker_verify(looker);
-        slipring_looker_topic(looker, &info);
-        slipring_looker_close(looker);
+    if (slipring_inspector_open(bus, topic, &looker) == SLIPRING_OK) {
+        slipring_inspector_verify(looker);
+        slipring_inspector_topic(looker, &info);
+        slipring_inspector_close(looker);
     }
     if (slipring_range_open(bus, topic, &range)) return;
     if (slipring_range_settled(range, 0, UINT64_MAX, UINT64_MAX, &end) == SLIPRING_OK && !slipring_range_begin(range, 0))

@@ -5,14 +5,14 @@ import pytest
 
 from lake import filling
 from lake.test_task_files import Frame, batch
-from slipring.pipelines import beginnings
-from slipring.pipelines.batches import BatchWriter
-from slipring.pipelines.beginnings import Subscription
-from slipring.pipelines.failures import IncompleteBatch
+from slipring.pipelines.errors import IncompleteBatch
 from slipring.pipelines.lake import task_files
 from slipring.pipelines.lake.contents import contents
 from slipring.pipelines.lake.stage import new_place
 from slipring.pipelines.lake.verify import verify
+from slipring.pipelines.record import session as beginnings
+from slipring.pipelines.record.batch_writer import BatchWriter
+from slipring.pipelines.record.session import Subscription
 
 
 @pytest.fixture

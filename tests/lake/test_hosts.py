@@ -7,9 +7,11 @@ import sys
 import pytest
 
 import slipring
-from slipring.pipelines import beginnings, endings, hosts
-from slipring.pipelines.beginnings import Subscription
 from slipring.pipelines.lake import Lake, OtherHostsRecording
+from slipring.pipelines.record import finish as endings
+from slipring.pipelines.record import hosts
+from slipring.pipelines.record import session as beginnings
+from slipring.pipelines.record.session import Subscription
 
 LOOK = """
 import sys

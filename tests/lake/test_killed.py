@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lake import filling
-from slipring.pipelines.lake import Lake, places
+from slipring.pipelines.lake import Lake
+from slipring.pipelines.lake import kill_points as places
 from slipring.pipelines.lake.compact import compact
 from slipring.pipelines.lake.verify import verify
 

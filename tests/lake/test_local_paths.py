@@ -7,9 +7,10 @@ import pytest
 
 from slipring import BadArgument, pipelines
 from slipring.cli.app import app
-from slipring.pipelines import declarative, endings
+from slipring.pipelines import declarative
 from slipring.pipelines.lake import Lake, NotLocal
 from slipring.pipelines.lake.verify import verify
+from slipring.pipelines.record import finish as endings
 from slipring.pipelines.report import write_page
 
 SCHEMES = ("s3", "s3a", "gs", "hdfs", "az", "abfs", "abfss", "file", "http", "S3")

@@ -4,13 +4,14 @@
 import pytest
 
 from lake import filling
-from slipring.pipelines import beginnings, tails
-from slipring.pipelines.beginnings import Subscription
-from slipring.pipelines.endings import end, release, summary
-from slipring.pipelines.ends import ended
 from slipring.pipelines.lake import DamagedLake, Lake
 from slipring.pipelines.lake.verify import verify
-from slipring.pipelines.tails import Tails
+from slipring.pipelines.record import session as beginnings
+from slipring.pipelines.record import tails
+from slipring.pipelines.record.ends import ended
+from slipring.pipelines.record.finish import end, release, summary
+from slipring.pipelines.record.session import Subscription
+from slipring.pipelines.record.tails import Tails
 
 
 class Recording:
@@ -118,7 +119,7 @@ def test_the_same_loss_is_recorded_once(lake, bus):
     recording.died()
     session = lake.refresh().sessions[recording.session]
     assert [piece.end for piece in tails.lost(lake, session, bus)] == [5]
-    from slipring.pipelines.endings import _record_lost
+    from slipring.pipelines.record.finish import _record_lost
 
     _record_lost(lake, session, bus)  # and killed before the session was ended
     assert tails.lost(lake, lake.refresh().sessions[recording.session], bus) == []

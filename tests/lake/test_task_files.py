@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from lake import filling
-from slipring.pipelines.batches import BatchWriter
 from slipring.pipelines.lake import task_files
 from slipring.pipelines.lake.contents import contents
 from slipring.pipelines.lake.stage import new_place
+from slipring.pipelines.record.batch_writer import BatchWriter
 
 PER_DAY = 86_400_000  # rows of filling are a millisecond apart
 

@@ -10,7 +10,7 @@ import pytest
 
 from lake import filling
 from slipring.pipelines.lake import Lake
-from slipring.pipelines.lake.facts import checksum
+from slipring.pipelines.lake.file_facts import checksum
 from slipring.pipelines.lake.verify import Problem, _problems_now, verify
 
 

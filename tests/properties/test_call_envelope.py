@@ -8,19 +8,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from slipring._bus.calls import decoding, encoding
-from slipring._bus.calls import messages as m
-from slipring._bus.calls.decoding import Malformed, decode
-from slipring._bus.calls.generated import Call as gen_call
-from slipring._bus.calls.generated import Chunk as gen_chunk
-from slipring._bus.calls.generated import Credit as gen_credit
-from slipring._bus.calls.generated import Error as gen_error
-from slipring._bus.calls.generated import Hello as gen_hello
-from slipring._bus.calls.generated import Message as gen_message
-from slipring._bus.calls.generated import Part as gen_part
-from slipring._bus.calls.generated import Payload as gen_payload
-from slipring._bus.calls.generated import Result as gen_result
+from slipring._bus.calls import envelope
+from slipring._bus.calls import protocol as m
+from slipring._bus.calls.envelope import Malformed, decode
+from support import call_schema
 
+GENERATED = call_schema.generate()
+gen_message, gen_payload = GENERATED["Message"], GENERATED["Payload"].Payload
 u32, u64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
 data = st.binary(max_size=200)
 text = st.text(max_size=40)
@@ -44,23 +38,23 @@ payloads = st.one_of(
 def encode(req_id: int, payload: m.Payload) -> bytes:
     match payload:
         case m.Hello():
-            return encoding.hello(payload)
+            return envelope.hello(payload)
         case m.Call():
-            return encoding.call(req_id, payload)
+            return envelope.call(req_id, payload)
         case m.Cancel():
-            return encoding.cancel(req_id)
+            return envelope.cancel(req_id)
         case m.Credit(messages):
-            return encoding.credit(req_id, messages)
+            return envelope.credit(req_id, messages)
         case m.Result(value):
-            return encoding.result(req_id, value)
+            return envelope.result(req_id, value)
         case m.Part(value):
-            return encoding.part(req_id, value)
+            return envelope.part(req_id, value)
         case m.Chunk(total, piece):
-            return encoding.chunk(req_id, total, piece)
+            return envelope.chunk(req_id, total, piece)
         case m.End():
-            return encoding.end(req_id)
+            return envelope.end(req_id)
         case m.Error():
-            return encoding.error(req_id, payload)
+            return envelope.error(req_id, payload)
 
 
 def read_by_generated_code(body: bytes) -> tuple[int, m.Payload]:
@@ -68,34 +62,34 @@ def read_by_generated_code(body: bytes) -> tuple[int, m.Payload]:
     assert gen_message.Message.MessageBufferHasIdentifier(body, 0)
     kind, table = message.PayloadType(), message.Payload()
 
-    def at(module):
-        reader = getattr(module, module.__name__.rpartition(".")[2])()
+    def at(name):
+        reader = getattr(GENERATED[name], name)()
         reader.Init(table.Bytes, table.Pos)
         return reader
 
     def octets(reader, name):
         return bytes(getattr(reader, name)(i) for i in range(getattr(reader, f"{name}Length")()))
 
-    numbers = gen_payload.Payload
+    numbers = gen_payload
     if kind == numbers.Hello:
-        t = at(gen_hello)
+        t = at("Hello")
         payload = m.Hello(t.Version(), t.Instance(), t.Incarnation(), t.Codec().decode())
     elif kind == numbers.Call:
-        t = at(gen_call)
+        t = at("Call")
         trail = tuple(t.Trail(i) for i in range(t.TrailLength()))
         method, arguments = t.Method().decode(), octets(t, "Arguments")
         payload = m.Call(t.Server(), t.DeadlineNs(), t.MaxAnswer(), t.Window(), method, arguments, trail)
     elif kind == numbers.Credit:
-        payload = m.Credit(at(gen_credit).Messages())
+        payload = m.Credit(at("Credit").Messages())
     elif kind == numbers.Result:
-        payload = m.Result(octets(at(gen_result), "Value"))
+        payload = m.Result(octets(at("Result"), "Value"))
     elif kind == numbers.Part:
-        payload = m.Part(octets(at(gen_part), "Value"))
+        payload = m.Part(octets(at("Part"), "Value"))
     elif kind == numbers.Chunk:
-        t = at(gen_chunk)
+        t = at("Chunk")
         payload = m.Chunk(t.Total(), octets(t, "Data"))
     elif kind == numbers.Error:
-        t = at(gen_error)
+        t = at("Error")
         trace = t.Traceback() or b""
         payload = m.Error(t.Reason(), t.Type().decode(), t.Message().decode(), trace.decode())
     else:
@@ -106,8 +100,8 @@ def read_by_generated_code(body: bytes) -> tuple[int, m.Payload]:
 def write_by_generated_code(req_id: int, payload: m.Payload) -> bytes:
     b = flatbuffers.Builder(64)
     name = type(payload).__name__
-    module = globals().get(f"gen_{name.lower()}")
-    if module is None:  # Cancel, End: no fields
+    module = GENERATED[name]
+    if not payload:  # Cancel, End: no fields
         b.StartObject(0)
         body = b.EndObject()
     else:
@@ -118,7 +112,7 @@ def write_by_generated_code(req_id: int, payload: m.Payload) -> bytes:
         }
         trail = getattr(payload, "trail", ())
         if trail:
-            gen_call.CallStartTrailVector(b, len(trail))
+            GENERATED["Call"].CallStartTrailVector(b, len(trail))
             for entry in reversed(trail):
                 b.PrependUint64(entry)
             made["trail"] = b.EndVector()
@@ -131,7 +125,7 @@ def write_by_generated_code(req_id: int, payload: m.Payload) -> bytes:
         body = getattr(module, f"{name}End")(b)
     gen_message.MessageStart(b)
     gen_message.MessageAddReqId(b, req_id)
-    gen_message.MessageAddPayloadType(b, getattr(gen_payload.Payload, name))
+    gen_message.MessageAddPayloadType(b, getattr(gen_payload, name))
     gen_message.MessageAddPayload(b, body)
     b.Finish(gen_message.MessageEnd(b), file_identifier=b"SLRC")
     return bytes(b.Output())
@@ -143,7 +137,7 @@ def test_what_we_write_is_read_by_us_and_by_generated_code(req_id, payload):
     body = encode(req_id, payload)
     expected = (0 if isinstance(payload, m.Hello) else req_id, payload)
     assert decode(body) == expected
-    assert decoding._decode_any(body) == expected
+    assert envelope._decode_any(body) == expected
     assert read_by_generated_code(body) == expected
 
 

@@ -51,7 +51,7 @@ def no_query_is_left(request):
 @pytest.fixture
 def driven(bus):
     """Stream readers, called as Spark would; stopped afterwards, and what they as workers kept open closed."""
-    from slipring.spark import tasks
+    from slipring.spark.source import tasks
     from spark.readers import Driven
 
     made = []

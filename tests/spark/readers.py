@@ -11,7 +11,7 @@ import pickle
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from slipring.spark.source import DefaultSource
+from slipring.spark.source.data_source import DefaultSource
 
 
 def as_stored(offset):

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from slipring.spark import tasks
-from slipring.spark.failures import BadOption, DataLoss
-from slipring.spark.source import DefaultSource
+from slipring.spark.errors import BadOption, DataLoss
+from slipring.spark.source import tasks
+from slipring.spark.source.data_source import DefaultSource
 
 
 @pytest.fixture

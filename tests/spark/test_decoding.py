@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import types as T
 
-from slipring.spark import ddl, parsing, schema
-from slipring.spark.decoding import Decoder
-from slipring.spark.failures import BadValue
+from slipring.spark.decode import ddl
+from slipring.spark.decode.decoding import Decoder
+from slipring.spark.errors import BadValue
+from slipring.spark.source import parsing, schema
 
 NESTED = (
     "x INT, y DOUBLE, ok BOOLEAN, name STRING, raw BINARY, at TIMESTAMP, day DATE, price DECIMAL(10,2), "

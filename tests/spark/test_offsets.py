@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipring.spark import offsets
-from slipring.spark.offsets import BadOffsets, Position
+from slipring.spark.source import offsets
+from slipring.spark.source.offsets import BadOffsets, Position
 
 DOCUMENTED = (
     '{"slipring": 1, "topics": {"imu": {"generation": "00c0ffee00c0ffee", "next": 123, "origin": 100}}}'

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from slipring._bus.ranges import COLUMNS
-from slipring.spark import decoding, failures, parsing, schema, topics
-from slipring.spark.failures import BadOption
-from slipring.spark.options import KNOWN
-from slipring.spark.source import DefaultSource
+from slipring.spark import errors as failures
+from slipring.spark.decode import decoding
+from slipring.spark.errors import BadOption
+from slipring.spark.source import parsing, schema, topics
+from slipring.spark.source.data_source import DefaultSource
+from slipring.spark.source.options import KNOWN
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipring.spark import plan
-from slipring.spark.plan import Range
+from slipring.spark.source import offset_ranges as plan
+from slipring.spark.source.offset_ranges import Range
 
 sizes = st.integers(0, 10**7)
 

@@ -11,15 +11,15 @@ import pytest
 
 import slipring
 from slipring import pipelines
-from slipring.pipelines import beginnings
-from slipring.pipelines import endings as pipelines_endings
-from slipring.pipelines.batches import BatchWriter
-from slipring.pipelines.beginnings import Subscription
-from slipring.pipelines.endings import release
-from slipring.pipelines.failures import IncompleteBatch
+from slipring.pipelines.errors import IncompleteBatch
 from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topics
 from slipring.pipelines.lake.locks import lock
 from slipring.pipelines.lake.verify import verify
+from slipring.pipelines.record import finish as pipelines_endings
+from slipring.pipelines.record import session as beginnings
+from slipring.pipelines.record.batch_writer import BatchWriter
+from slipring.pipelines.record.finish import release
+from slipring.pipelines.record.session import Subscription
 from support.waiting import eventually
 
 

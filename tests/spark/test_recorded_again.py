@@ -2,8 +2,10 @@
 """A recording that is replayed and recorded again is the same recording; and what its report says is true."""
 
 import slipring
-from slipring.pipelines import record, replay, report
+from slipring.pipelines import report
 from slipring.pipelines.lake import Lake
+from slipring.pipelines.record import record
+from slipring.pipelines.replay import replay
 
 COMPARED = ("topic", "offset", "span", "lost", "timestamp_ns", "sender", "type", "value", "date")
 

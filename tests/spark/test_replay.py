@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 
 import slipring
-from slipring.pipelines import replay_order
-from slipring.pipelines.replay import Replayed, replay_rows
+from slipring.pipelines.replay import order as replay_order
+from slipring.pipelines.replay.replay import Replayed, replay_rows
 from spark.lake_rows import BEGAN_NS, frame, hole, message
 from support.waiting import eventually
 

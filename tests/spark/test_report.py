@@ -6,8 +6,8 @@ import json
 import pytest
 
 import slipring
-from slipring._bus.calls import encoding
-from slipring._bus.calls import messages as m
+from slipring._bus.calls import envelope
+from slipring._bus.calls import protocol as m
 from slipring.pipelines.report import Report, write_page
 from slipring.pipelines.report.findings import find
 from spark.lake_rows import BEGAN_NS, frame, hole, message
@@ -34,14 +34,14 @@ def calls(rows):
         return m.Call(1, 0, 0, 0, method, b"\x92\x90\x80")
 
     for number, method in enumerate(("plan", "plan", "plan", "where", "scan"), 1):
-        asked(number - 1, number * S, encoding.call(number, call(method)))
-    asked(5, 10 * S, encoding.cancel(3))
+        asked(number - 1, number * S, envelope.call(number, call(method)))
+    asked(5, 10 * S, envelope.cancel(3))
     asked(6, 11 * S, b"no call at all")
-    said(0, 1 * S + 5 * MS, encoding.result(1, b"\x01"))
-    said(1, 2 * S + 7 * MS, encoding.error(2, m.Error(1, "ValueError", "no")))
-    said(2, 5 * S + 1 * MS, encoding.part(5, b"\x01"))
-    said(3, 5 * S + 9 * MS, encoding.end(5))
-    said(4, 12 * S, encoding.result(99, b"\x01"))  # of a call that was not recorded
+    said(0, 1 * S + 5 * MS, envelope.result(1, b"\x01"))
+    said(1, 2 * S + 7 * MS, envelope.error(2, m.Error(1, "ValueError", "no")))
+    said(2, 5 * S + 1 * MS, envelope.part(5, b"\x01"))
+    said(3, 5 * S + 9 * MS, envelope.end(5))
+    said(4, 12 * S, envelope.result(99, b"\x01"))  # of a call that was not recorded
 
 
 def recording():

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import slipring
-from slipring._bus.origin import Origin
-from slipring._bus.outbox import Outbox
+from slipring._bus.exactly_once.origin import Origin
+from slipring._bus.exactly_once.outbox import Outbox
 
 TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "150")) // 50
 

@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql.types import BinaryType, DoubleType, IntegerType, LongType, StringType, StructType
 
 import slipring
-from slipring.spark import sink_options
-from slipring.spark.sink_rows import Rows, check_schema
+from slipring.spark.sink import options as sink_options
+from slipring.spark.sink.rows import Rows, check_schema
 
 
 @pytest.fixture

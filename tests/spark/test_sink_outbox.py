@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 import slipring
-from slipring._bus import life
-from slipring._bus.outbox import Batch, Outbox, Part
-from slipring.spark.sink import Staged, StreamWriter
-from slipring.spark.sink_publish import Publishing
-from slipring.spark.sink_rows import STAGED
+from slipring._bus.exactly_once import process_identity as life
+from slipring._bus.exactly_once.outbox import Batch, Outbox, Part
+from slipring.spark.sink.publish import Publishing
+from slipring.spark.sink.rows import STAGED
+from slipring.spark.sink.writer import Staged, StreamWriter
 
 ROWS = 6
 
@@ -53,9 +53,9 @@ DOOMED = """
 import os, signal, sys
 sys.path[:0] = [tests, tests + "/spark"]
 import test_sink_outbox as outside
-from slipring._bus.origin import Origin
-from slipring._bus.origin import Origin
-from slipring._bus.outbox import Outbox
+from slipring._bus.exactly_once.origin import Origin
+from slipring._bus.exactly_once.origin import Origin
+from slipring._bus.exactly_once.outbox import Outbox
 
 outside.pa.array([b""])  # imports pandas, once, before the forks
 

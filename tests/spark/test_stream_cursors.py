@@ -7,13 +7,9 @@ import pytest
 
 import slipring
 from layout import document
-from slipring.spark import cursors, progress
-from slipring.spark.failures import (
-    CursorGone,
-    CursorInUse,
-    CursorMoved,
-    DataLoss,
-)
+from slipring.spark.errors import CursorGone, CursorInUse, CursorMoved, DataLoss
+from slipring.spark.source import cursors
+from slipring.spark.source import micro_batch_stream as progress
 from spark.readers import position
 from support.waiting import eventually
 

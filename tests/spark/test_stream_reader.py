@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from slipring.spark import failures, plan
+from slipring.spark import errors as failures
 from slipring.spark.bus_directory import BusDirectory
-from slipring.spark.failures import (
-    BadOption,
-    OtherHost,
-)
-from slipring.spark.tally import Tally, add
+from slipring.spark.errors import BadOption, OtherHost
+from slipring.spark.source import offset_ranges as plan
+from slipring.spark.source.loss_report import Tally, add
 from spark.readers import values
 from support.waiting import eventually
 

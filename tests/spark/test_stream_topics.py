@@ -7,10 +7,7 @@ import pytest
 
 import slipring
 from layout import document
-from slipring.spark.failures import (
-    DataLoss,
-    TopicReplaced,
-)
+from slipring.spark.errors import DataLoss, TopicReplaced
 from spark.readers import values
 
 

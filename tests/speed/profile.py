@@ -39,7 +39,7 @@ CALLS |= {
     "getppid",
 }
 # How often that is needed depends on the time the profiler takes, and with it on the machine's other work.
-CLOCK = "slr_ticker_look"
+CLOCK = "slr_tsc_clock_calibrate"
 ALLOCATORS = {"malloc", "calloc", "realloc", "mmap", "posix_memalign", "aligned_alloc"}
 NAMED = re.compile(r"(\w+)=\((\d+)\)(?: (.*))?")
 

@@ -140,7 +140,7 @@ def test_callers_of_a_killed_server_are_told_at_once_and_find_the_next_one(bus, 
 def test_a_server_killed_before_its_answer_has_not_answered(bus, server):
     client = bus.client("calc", timeout=None)
     assert client.call("add", 1) == 1
-    answers = next(iter(server._desk.clients.by_id.values()))._publisher
+    answers = next(iter(server._dispatcher._clients.values()))._publisher
     bus.kill(answers, at="claimed")
     waiting = bus.spawn(client.call, "add", 2)
     bus.run_until_idle()

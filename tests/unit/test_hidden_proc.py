@@ -8,17 +8,17 @@ import sys
 import pytest
 
 import slipring
-from slipring._bus import life
+from slipring._bus.exactly_once import process_identity as life
 from slipring.bridge import Mirror
-from slipring.cli import host_checks
-from slipring.pipelines import hosts
+from slipring.cli.terminal import host_checks
 from slipring.pipelines.lake.model import Session
+from slipring.pipelines.record import hosts
 from support.waiting import WATCHDOG_S
 
 IDENTITIES = """
 import sys, slipring
 from slipring._bus import life
-from slipring.bridge.door import identity_of
+from slipring.bridge.identity import identity_of
 with slipring.Bus("test", root=sys.argv[1]) as bus:
     print(life.mark(int(sys.argv[2])), *map(life.is_alive, sys.argv[3:5]), identity_of(bus), sep="\\n")
 """

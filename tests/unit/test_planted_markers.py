@@ -139,14 +139,12 @@ def test_a_marker_that_means_nothing_is_an_error(text, message):
 
 def test_the_copy_is_what_is_imported(tmp_path):
     environment = planted.package(tmp_path / "package", "call_number_reused")
-    script = (
-        "import slipring._bus.calls.connection as c, slipring._native as n; print(c.__file__, n.__file__)"
-    )
+    script = "import slipring._bus.calls.client.connection as c, slipring._native as n; print(c.__file__, n.__file__)"
     found = subprocess.run(
         [sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=True
     ).stdout.split()
     assert all(path.startswith(str(tmp_path / "package/slipring")) for path in found)
     assert (
-        "self.numbers = itertools.repeat(1)\n        self.closed"
-        in (tmp_path / "package/slipring/_bus/calls/connection.py").read_text()
+        "self._numbers = itertools.repeat(1)\n        self.closed"
+        in (tmp_path / "package/slipring/_bus/calls/client/connection.py").read_text()
     )

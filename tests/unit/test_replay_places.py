@@ -6,8 +6,8 @@ import datetime
 import pytest
 
 import slipring
-from slipring.pipelines import replay_range as ranges
-from slipring.pipelines.replay_pace import Lateness, Pace, read_speed
+from slipring.pipelines.replay import range as ranges
+from slipring.pipelines.replay.pace import Lateness, Pace, read_speed
 
 RECORDED = {
     name: ranges.Recorded(name, generations, first_ns)

@@ -18,7 +18,7 @@ int write_frames(struct worker *me, char **options, int count) {
     if (slipring_frame_writer_open(pub, life->bus, life->topic, NULL, 0, &writer)) life_fail("frames");
     while (!stopping(life)) {
         slipring_frame_buffer buffer;
-        slipring_frame_note nothing = {0};
+        slipring_frame_message nothing = {0};
         uint64_t id, seq, who = next_identity(me, 1);
         int code = slipring_frame_writer_take(writer, 0, &buffer);
         if (code == SLIPRING_FULL) { /* all are held */
@@ -51,8 +51,8 @@ static struct record row(struct worker *me, const slipring_frame *frame) {
 
 int read_frames(struct worker *me, char **options, int count) {
     struct life *life = &me->life;
-    slipring_subscribing how = {.start = SLIPRING_START_NEW, .lossy = -1};
-    slipring_frame_reading reading = {.start = SLIPRING_START_LAST};
+    slipring_subscriber_settings how = {.start = SLIPRING_START_NEW, .lossy = -1};
+    slipring_frame_reader_settings reading = {.start = SLIPRING_START_LAST};
     slipring_subscriber *sub;
     slipring_frame_reader *reader;
     slipring_counts counts;

@@ -108,7 +108,7 @@ static slipring_subscriber *subscribe(struct worker *me, char **options) {
     static const char *const starts[] = {"new", "last", "oldest"};
     slipring_text type = {options[5], strlen(options[5])};
     slipring_filter filter = {.types = &type, .type_count = 1, .only_types = true};
-    slipring_subscribing how = {.lossy = atoi(options[2]), .conflate = atoi(options[3]) != 0};
+    slipring_subscriber_settings how = {.lossy = atoi(options[2]), .conflate = atoi(options[3]) != 0};
     slipring_subscriber *sub;
     while (how.start < 2 && strcmp(starts[how.start], options[1]) != 0) how.start++;
     if (*options[4]) how.cursor = options[4];

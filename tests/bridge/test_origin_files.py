@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 import slipring
-from slipring._bus import origin as origin_file
-from slipring.bridge import ledger
+from slipring._bus.exactly_once import origin as origin_file
+from slipring.bridge import origin_files
 
 TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "150")) // 20
 TESTS = str(Path(__file__).resolve().parents[1])
 
 
 def origin(bus, state, **settings):
-    return ledger.Origin(bus, "t", "test:origin", directory=state, **settings)
+    return origin_files.Origin(bus, "t", "test:origin", directory=state, **settings)
 
 
 def send(place, number: int) -> int:
@@ -54,7 +54,7 @@ def test_a_topic_made_again_begins_anew(bus, state):
     first.close()
     bus.remove("t")
     again = origin(bus, state)
-    assert again.place == ledger.Place()
+    assert again.place == origin_files.Place()
     again.close()
 
 
@@ -90,24 +90,24 @@ def test_a_note_counts_only_if_its_sequence_became_a_message(bus, state, committ
 
 def test_places_of_topics_that_are_gone_are_tidied_away(bus, state):
     origin(bus, state).close()
-    ledger.tidy(bus, state)
-    assert len(ledger.origins(state)) == 1
+    origin_files.tidy(bus, state)
+    assert len(origin_files.origins(state)) == 1
     bus.remove("t")
-    ledger.tidy(bus, state)
-    assert ledger.origins(state) == [] and not Path(state).exists()
+    origin_files.tidy(bus, state)
+    assert origin_files.origins(state) == [] and not Path(state).exists()
 
 
 NO_SPACE = """
 import resource, signal
-from slipring.bridge import ledger
+from slipring.bridge import origin_files
 bus.create("t")
 resource.setrlimit(resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))  # as a full disk: a write fails
 try:
-    ledger.Origin(bus, "t", "test:origin", directory=state)
+    origin_files.Origin(bus, "t", "test:origin", directory=state)
 except slipring.SystemFault as error:
     say(error.argument)
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-origin = ledger.Origin(bus, "t", "test:origin", directory=state)
+origin = origin_files.Origin(bus, "t", "test:origin", directory=state)
 say(origin.send(1, b"x", "", "", 1))
 origin.close()
 """
@@ -125,14 +125,14 @@ DOOMED = """
 import os, signal, sys
 sys.path.insert(0, tests)
 from crash import steps
-from slipring.bridge import ledger
+from slipring.bridge import origin_files
 
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # tracer and traced take turns
 while True:
     number, instructions = hear()
     pid = os.fork()
     if pid == 0:
-        place = ledger.Origin(slipring.Bus("test", root=root), "t", "test:origin", directory=state)
+        place = origin_files.Origin(slipring.Bus("test", root=root), "t", "test:origin", directory=state)
         steps._trace(steps.PTRACE_TRACEME, 0)
         os.kill(os.getpid(), signal.SIGSTOP)
         place.send(number, b"%d" % number, "", "", 1)
