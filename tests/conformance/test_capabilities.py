@@ -31,5 +31,5 @@ def marks_of(path: Path) -> set[str]:
 
 
 def test_every_capability_is_needed_by_some_test_and_no_other_is():
-    named = set().union(*(marks_of(path) for path in Path(__file__).parent.glob("test_*.py")))
+    named = set().union(*(marks_of(path) for path in Path(__file__).parent.rglob("test_*.py")))
     assert named == set(CAPABILITIES)

@@ -116,7 +116,10 @@ def test_the_named_tests_pass_as_long_as_no_defect_is_chosen(tmp_path, name, fil
 
 @pytest.mark.parametrize(
     ("module", "tests"),
-    [("errors.py", "conformance/test_lengths.py"), ("pipelines/lake/verify.py", "lake/test_verify.py")],
+    [
+        ("errors.py", "conformance/messages/test_lengths.py"),
+        ("pipelines/lake/verify.py", "lake/test_verify.py"),
+    ],
 )
 def test_a_module_that_cannot_be_imported_does_not_count_as_noticed(tmp_path, module, tests):
     environment = planted.package(tmp_path / "package")
