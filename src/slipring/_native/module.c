@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "native.h"
-#include "pool.h"
+#include "columns/buffer_pool.h"
 
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec) {
     PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(spec);

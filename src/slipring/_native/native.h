@@ -14,7 +14,7 @@
 #include <structmember.h>
 #include <sys/types.h>
 
-#include "base/defects.h" /* planted defects; the only other private headers are those of in_the_way.c */
+#include "base/defects.h" /* planted defects; the only other private headers are those of topics/blockers.c */
 #include "slipring.h"
 
 #define LARGE_COPY 32768 /* bytes worth releasing the GIL for */
@@ -96,7 +96,7 @@ bool bytes_ready(void);
 static inline char *bytes_data(PyObject *bytes) { return (char *)bytes + bytes_contents; }
 static inline size_t bytes_size(PyObject *bytes) { return (size_t)Py_SIZE(bytes); }
 
-/* plain_buffer.c. Contiguous memory, read-only or with PyBUF_WRITABLE. 1; 0 with an exception: it holds objects or pointers;
+/* arguments/body.c. Contiguous memory, read-only or with PyBUF_WRITABLE. 1; 0 with an exception: it holds objects or pointers;
  * -1 with the exporter's exception. */
 int buffer_get(PyObject *object, const char *argument, int flags, Py_buffer *view);
 /* After -1: where the exporter has no words for its format. */
@@ -133,7 +133,7 @@ typedef struct Publisher {
     struct handle handle;
 } Publisher;
 
-/* names.c: the type and sender behind a body. */
+/* messages/message.c: the type and sender behind a body. */
 struct meta {
     size_t type_size, sender_size; /* not the bytes they are: two in a row would be compared as one word, just stored in halves */
     uint64_t words[(SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER) / 8 + 1];
@@ -213,7 +213,7 @@ void publisher_leave(Publisher *self);
 void publisher_unpin(Publisher *self); /* leave, when the handle is not locked */
 /* After FULL: 1 try again, 0 the time is up, -1 exception. */
 int publisher_wait(Publisher *self, struct timeout *timeout);
-/* in_the_way.c. NULL, with the exception for a body that was not sent: it names who is in the way. */
+/* topics/blockers.c. NULL, with the exception for a body that was not sent: it names who is in the way. */
 SELDOM PyObject *raise_unsent(Publisher *self, int code);
 /* The oldest open claim of each living publisher, by sequence: [{seq, entry, pid, sender}]. */
 PyObject *open_claims(const char *bus, const char *topic);

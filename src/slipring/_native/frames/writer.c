@@ -3,7 +3,7 @@
  * FrameWriter: takes buffers of a frames topic and sends them. A buffer that is being written keeps the publisher from
  * closing; one that was sent, only its memory, for as long as an array shows it.
  */
-#include "frames.h"
+#include "frames/streams.h"
 
 typedef struct FrameWriter {
     PyObject_HEAD

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "columns.h"
+#include "columns/columns.h"
 
 #define MOST_ROWS 65536
 #define ROW_BYTES 16 /* what a row weighs beside its body: empty bodies fill a batch too */

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "columns.h"
-#include "pool.h"
+#include "columns/columns.h"
+#include "columns/buffer_pool.h"
 
 #define NULLABLE 2
 

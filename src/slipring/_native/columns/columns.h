@@ -85,7 +85,7 @@ static inline int64_t batch_last_bytes(const struct batch *b) {
     return ends && b->rows ? ends[b->rows] - ends[b->rows - 1] : 0;
 }
 
-/* arrow_capsules.c: takes the buffers over, three a column: validity, first, second (NULL where there is none). */
+/* columns/arrow_capsules.c: takes the buffers over, three a column: validity, first, second (NULL where there is none). */
 struct column_buffers {
     enum column column;
     void *buffers[3];

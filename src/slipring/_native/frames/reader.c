@@ -3,7 +3,7 @@
  * FrameReader: frames over a subscriber, which may be there before its topic. A frame keeps both: memory that an array
  * still shows stays mapped, and the frame held.
  */
-#include "frames.h"
+#include "frames/streams.h"
 
 #include <string.h>
 

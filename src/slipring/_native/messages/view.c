@@ -2,7 +2,7 @@
  *
  * sub.view(): a context manager whose target is the next message in place, or None on expiry.
  */
-#include "kept.h"
+#include "handles/free_list.h"
 #include "native.h"
 
 typedef struct View {

@@ -4,7 +4,7 @@
  * block ends; slices and arrays made from it may live on. Then a held message stays held, and a loan stays claimed and
  * is never committed, until the last of them is gone: nothing dangles, and nothing changes under others.
  */
-#include "kept.h"
+#include "handles/free_list.h"
 #include "native.h"
 
 typedef struct Region {

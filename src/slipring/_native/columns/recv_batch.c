@@ -2,7 +2,7 @@
  *
  * recv_batch: messages from the ring straight into Arrow buffers, in one pass.
  */
-#include "columns.h"
+#include "columns/columns.h"
 
 #define KEEP_EXPECTING (INT64_C(1) << 24)
 #define FEW 16 /* taken one by one before looking whether the usual way goes on */

@@ -4,7 +4,7 @@
  * aborts. If slices or arrays of the view are still alive then, nothing is sent (they could change the message): the
  * claim stays open until they are gone, and is aborted then.
  */
-#include "kept.h"
+#include "handles/free_list.h"
 #include "native.h"
 
 typedef struct Loan {

@@ -3,7 +3,7 @@
  * Blocks have a power of two as size and a header of one cache line. Of each size a few are kept; the rest, and the very
  * large, go back to the system.
  */
-#include "pool.h"
+#include "columns/buffer_pool.h"
 
 #include <pthread.h>
 #include <stdint.h>

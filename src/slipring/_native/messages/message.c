@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "kept.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The type Message, and type and sender of a message as Python strings. The last ones seen are kept: almost always the next
+ * message has the same, and comparing a word or two is all that its names cost.
+ */
+#include "handles/free_list.h"
 #include "native.h"
 
 PyTypeObject *message_type;
@@ -112,3 +116,26 @@ static PyType_Spec message_spec = {
     .name = "slipring.Message", .basicsize = sizeof(Message), .flags = Py_TPFLAGS_DEFAULT, .slots = message_slots};
 
 bool message_type_ready(PyObject *module) { return (message_type = add_type(module, &message_spec)) != NULL; }
+
+/* Type and sender ------------------------------------------------------------------------------------------- */
+
+bool names_become(struct names *names, const struct meta *meta) {
+    const char *bytes = (const char *)meta->words;
+    /* Another program's bytes need not be UTF-8. */
+    PyObject *type = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)meta->type_size, "replace");
+    PyObject *sender = type ? PyUnicode_DecodeUTF8(bytes + meta->type_size, (Py_ssize_t)meta->sender_size, "replace") : NULL;
+    if (!sender) {
+        Py_XDECREF(type);
+        return false;
+    }
+    names_clear(names);
+    names->type = type;
+    names->sender = sender;
+    names->meta = *meta;
+    return true;
+}
+
+void names_clear(struct names *names) {
+    Py_CLEAR(names->type);
+    Py_CLEAR(names->sender);
+}

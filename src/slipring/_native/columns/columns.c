@@ -3,13 +3,13 @@
  * Filling a batch in one pass. What is the same in many rows is written when that is over: names at the end of their run,
  * constants when the batch is handed over.
  */
-#include "columns.h"
+#include "columns/columns.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pool.h"
+#include "columns/buffer_pool.h"
 
 #define MOST_BYTES (INT64_C(1) << 30) /* offsets are 32 bits wide */
 #define TEXTS (COLUMN_BIT(TOPIC) | COLUMN_BIT(SENDER) | COLUMN_BIT(TYPE) | COLUMN_BIT(VALUE) | COLUMN_BIT(HOST))

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Buffers of plain data. A buffer of Python objects or pointers (arrays of dtype object, structures of ctypes with pointers)
+ * holds addresses of this process: sent, they are meaningless elsewhere; received over, they crash this process. The
+ * exporter tells by the buffer's format (PEP 3118).
+ */
+#include "native.h"
+
+#include <string.h>
+
+/* Names of fields stand between colons. Z before a letter for a float is complex, alone it is a wchar_t *. */
+static bool format_has_pointers(const char *format) {
+    for (const char *c = format; c && *c; c++) {
+        if (*c == ':') {
+            c = strchr(c + 1, ':');
+            if (!c) return false;
+        } else if (*c == 'Z' && c[1] && strchr("efdg", c[1])) {
+            c++;
+        } else if (strchr("OP&XzZ", *c)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void refuse(const char *argument, const char *format) {
+    PyErr_Format(PyExc_TypeError,
+                 "%s holds Python objects or pointers (buffer format '%s'): they are addresses of this process; use plain "
+                 "data, as in array.astype('f8'), or encode the objects",
+                 argument, format);
+}
+
+bool buffer_is_plain(Py_buffer *view, const char *argument) {
+    if (!format_has_pointers(view->format)) return true;
+    refuse(argument, view->format);
+    PyBuffer_Release(view);
+    return false;
+}
+
+/* numpy has dtypes without a format (datetime64, StringDType), and gives such memory to who does not ask for one. */
+static bool dtype_has_objects(PyObject *object) {
+    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+    PyObject *has = dtype ? PyObject_GetAttrString(dtype, "hasobject") : NULL;
+    bool found = has && PyObject_IsTrue(has) > 0;
+    Py_XDECREF(has);
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return found;
+}
+
+bool buffer_get_untold(PyObject *object, const char *argument, int flags, Py_buffer *view) {
+    PyErr_Clear();
+    if (dtype_has_objects(object)) {
+        refuse(argument, "of its dtype");
+        return false;
+    }
+    return PyObject_GetBuffer(object, view, flags) == 0;
+}
+
+int buffer_get(PyObject *object, const char *argument, int flags, Py_buffer *view) {
+    if (PyObject_GetBuffer(object, view, flags | PyBUF_ND | PyBUF_FORMAT)) return -1;
+    return buffer_is_plain(view, argument);
+}
+
+bool buffer_get_target(PyObject *object, Py_buffer *view) {
+    if (PyByteArray_CheckExact(object)) return PyObject_GetBuffer(object, view, PyBUF_WRITABLE) == 0;
+    int got = buffer_get(object, "buffer", PyBUF_WRITABLE, view);
+    return got > 0 || (got < 0 && buffer_get_untold(object, "buffer", PyBUF_WRITABLE, view));
+}
+
+/* check_target(buffer): raises what recv_into raises for it. */
+PyObject *native_check_target(PyObject *module, PyObject *object) {
+    Py_buffer view;
+    (void)module;
+    if (!buffer_get_target(object, &view)) return NULL;
+    PyBuffer_Release(&view);
+    Py_RETURN_NONE;
+}
+
+/* Bodies ---------------------------------------------------------------------------------------------------- */
+
+/* 1, or 0 with an exception; -1 with one: its memory cannot be described. */
+static int copy_scattered(PyObject *object, struct body *out) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(object, &out->view, PyBUF_FULL_RO)) return -1;
+    if (!buffer_is_plain(&out->view, "body")) return 0;
+    out->copy = PyBytes_FromStringAndSize(NULL, out->view.len);
+    int failed = !out->copy || PyBuffer_ToContiguous(PyBytes_AsString(out->copy), &out->view, out->view.len, 'C');
+    PyBuffer_Release(&out->view);
+    if (failed) {
+        Py_CLEAR(out->copy);
+        return 0;
+    }
+    out->data = PyBytes_AsString(out->copy);
+    out->size = PyBytes_Size(out->copy);
+    return 1;
+}
+
+/* A bytearray is plain data, and need not be asked. */
+static int body_view(PyObject *object, struct body *out) {
+    if (PyByteArray_CheckExact(object)) return PyObject_GetBuffer(object, &out->view, PyBUF_SIMPLE) ? 0 : 1;
+    return buffer_get(object, "body", PyBUF_SIMPLE, &out->view);
+}
+
+/* Its memory is scattered, or has no format. */
+static SELDOM bool body_copy(PyObject *object, struct body *out) {
+    int copied = SLR_DEFECT(scattered_buffers_refused) ? 0 : copy_scattered(object, out);
+    if (copied >= 0) return copied;
+    if (!buffer_get_untold(object, "body", PyBUF_SIMPLE, &out->view)) return false;
+    out->has_view = true;
+    out->data = out->view.buf;
+    out->size = out->view.len;
+    return true;
+}
+
+size_t bytes_contents;
+
+bool bytes_ready(void) {
+    PyObject *sample = PyBytes_FromStringAndSize("sample", 6);
+    if (!sample) return false;
+    bytes_contents = (size_t)(PyBytes_AsString(sample) - (char *)sample);
+    Py_DECREF(sample);
+    return true;
+}
+
+bool body_get(PyObject *object, struct body *out) {
+    out->has_view = false;
+    out->copy = NULL;
+    if (PyBytes_CheckExact(object)) {
+        out->data = bytes_data(object);
+        out->size = Py_SIZE(object);
+        return true;
+    }
+    if (PyUnicode_Check(object)) {
+        const char *hint = "body must be bytes or another buffer, not str: encode it, as in text.encode()";
+        PyErr_SetString(PyExc_TypeError, SLR_DEFECT(text_refused_without_hint) ? "body must be bytes" : hint);
+        return false;
+    }
+    if (!PyObject_CheckBuffer(object)) {
+        PyErr_Format(PyExc_TypeError, "body must be bytes or another object with a buffer, not %R", Py_TYPE(object));
+        return false;
+    }
+    int got = body_view(object, out);
+    if (got <= 0) return got < 0 && body_copy(object, out);
+    out->has_view = true;
+    out->data = out->view.buf;
+    out->size = out->view.len;
+    return true;
+}
+
+void body_release(struct body *body) {
+    if (body->has_view) PyBuffer_Release(&body->view);
+    Py_CLEAR(body->copy);
+}
+
+/* body_bytes(body): a copy of what would be sent. */
+PyObject *native_body_bytes(PyObject *module, PyObject *object) {
+    struct body body;
+    (void)module;
+    if (!body_get(object, &body)) return NULL;
+    PyObject *copy = PyBytes_FromStringAndSize(body.data, body.size);
+    body_release(&body);
+    return copy;
+}
