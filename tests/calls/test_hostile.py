@@ -130,7 +130,7 @@ def test_garbage_on_the_seat_is_no_server(bus):
 
 def test_a_server_of_another_version_is_refused_by_name(bus):
     with bus.server("calc") as server:
-        looker = slipring._native.Looker(bus.path, "calc.server")
+        looker = slipring._native.Inspector(bus.path, "calc.server")
         hello = m.Hello(2, server._presence.instance, looker.owner(0), "msgpack")
         looker.close()
         server._presence._publisher.send(envelope.hello(hello))

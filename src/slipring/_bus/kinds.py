@@ -38,7 +38,7 @@ TOPIC = Kind(
     frame_streams.verify,
     _native.topic_sweep,
     ("publishers", "readers"),
-    _native.topic_mend,
+    _native.topic_repair,
 )
 CELLS = Kind(
     "cells",

@@ -17,7 +17,7 @@ static PyMethodDef functions[] = {{"set_error_factory", set_error_factory, METH_
                                   {"topic_remove", topic_remove, METH_VARARGS, NULL},
                                   {"topic_stats", topic_stats, METH_VARARGS, NULL},
                                   {"topic_sweep", topic_sweep, METH_VARARGS, NULL},
-                                  {"topic_mend", topic_mend, METH_VARARGS, NULL},
+                                  {"topic_repair", topic_repair, METH_VARARGS, NULL},
                                   {"topic_verify", topic_verify, METH_VARARGS, NULL},
                                   {"cells_create", cells_create, METH_VARARGS, NULL},
                                   {"cells_remove", cells_remove, METH_VARARGS, NULL},
@@ -25,7 +25,7 @@ static PyMethodDef functions[] = {{"set_error_factory", set_error_factory, METH_
                                   {"cells_sweep", cells_sweep, METH_VARARGS, NULL},
                                   {"cursor_drop", cursor_drop, METH_VARARGS, NULL},
                                   {"check_name", check_name, METH_VARARGS, NULL},
-                                  {"frames_look", frames_look, METH_VARARGS, NULL},
+                                  {"frames_inspect", frames_inspect, METH_VARARGS, NULL},
                                   {"layout", layout, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
@@ -49,7 +49,7 @@ static int execute(PyObject *module) {
     if (!of_main_interpreter()) return -1;
     bool ready = bytes_ready() && message_type_ready(module) && publisher_type_ready(module) && subscriber_type_ready(module) &&
                  region_type_ready(module) && view_type_ready(module) && loan_type_ready(module) &&
-                 bell_type_ready(module) && looker_type_ready(module) && range_type_ready(module) && cells_types_ready(module) &&
+                 bell_type_ready(module) && inspector_type_ready(module) && range_type_ready(module) && cells_types_ready(module) &&
                  pool_ready() && frame_writer_type_ready(module) && frame_reader_type_ready(module) && add_codes(module);
     return ready ? 0 : -1;
 }

@@ -48,13 +48,13 @@ void handle_retake_gil(struct handle *h, PyThreadState *state);
 
 /* Errors ---------------------------------------------------------------------------------------------------- */
 
-#define SELDOM __attribute__((cold, noinline)) /* stays out of the hot paths, which are flattened */
-SELDOM PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
-SELDOM PyObject *raise_code_at(int code, const char *bus); /* the same, for an error about files of this bus directory */
-SELDOM PyObject *raise_closed(const char *what);
+#define COLD __attribute__((cold, noinline)) /* stays out of the hot paths, which are flattened */
+COLD PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
+COLD PyObject *raise_code_at(int code, const char *bus); /* the same, for an error about files of this bus directory */
+COLD PyObject *raise_closed(const char *what);
 bool closed_is_raised(void);
-SELDOM void raise_text(int code, PyObject *text, const char *argument);
-SELDOM PyObject *raise_bad_argument(const char *argument, const char *message);
+COLD void raise_text(int code, PyObject *text, const char *argument);
+COLD PyObject *raise_bad_argument(const char *argument, const char *message);
 PyObject *set_error_factory(PyObject *module, PyObject *factory);
 
 /* Arguments ------------------------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static inline size_t bytes_size(PyObject *bytes) { return (size_t)Py_SIZE(bytes)
  * -1 with the exporter's exception. */
 int buffer_get(PyObject *object, const char *argument, int flags, Py_buffer *view);
 /* After -1: where the exporter has no words for its format. */
-bool buffer_get_untold(PyObject *object, const char *argument, int flags, Py_buffer *view);
+bool buffer_get_without_format(PyObject *object, const char *argument, int flags, Py_buffer *view);
 bool buffer_is_plain(Py_buffer *view, const char *argument); /* if not, it is released, with an exception */
 bool buffer_get_target(PyObject *object, Py_buffer *view); /* to be received into */
 PyObject *native_check_target(PyObject *module, PyObject *object);
@@ -165,7 +165,7 @@ static inline bool names_are(const struct names *names, const slipring_message *
     return names->type && meta_is(&names->meta, m);
 }
 
-SELDOM bool names_become(struct names *names, const struct meta *meta);
+COLD bool names_become(struct names *names, const struct meta *meta);
 void names_clear(struct names *names);
 
 typedef struct Subscriber {
@@ -181,7 +181,7 @@ typedef struct Subscriber {
 } Subscriber;
 
 extern PyTypeObject *message_type, *publisher_type, *subscriber_type, *region_type, *view_type, *loan_type, *bell_type,
-    *looker_type, *range_type;
+    *inspector_type, *range_type;
 
 bool message_type_ready(PyObject *module);
 bool publisher_type_ready(PyObject *module);
@@ -193,7 +193,7 @@ bool bell_type_ready(PyObject *module);
 bool cells_types_ready(PyObject *module);
 bool frame_writer_type_ready(PyObject *module);
 bool frame_reader_type_ready(PyObject *module);
-bool looker_type_ready(PyObject *module);
+bool inspector_type_ready(PyObject *module);
 bool range_type_ready(PyObject *module);
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
 
@@ -214,15 +214,15 @@ void publisher_unpin(Publisher *self); /* leave, when the handle is not locked *
 /* After FULL: 1 try again, 0 the time is up, -1 exception. */
 int publisher_wait(Publisher *self, struct timeout *timeout);
 /* topics/blockers.c. NULL, with the exception for a body that was not sent: it names who is in the way. */
-SELDOM PyObject *raise_unsent(Publisher *self, int code);
+COLD PyObject *raise_unsent(Publisher *self, int code);
 /* The oldest open claim of each living publisher, by sequence: [{seq, entry, pid, sender}]. */
 PyObject *open_claims(const char *bus, const char *topic);
 /* given, or what is usual for the topic if that is NULL. */
 bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out);
 PyObject *publisher_send_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out);
-PyObject *publisher_send_noted(PyObject *self, PyObject *args);
-PyObject *publisher_send_rows_noted(PyObject *self, PyObject *args);
+PyObject *publisher_send_precommit(PyObject *self, PyObject *args);
+PyObject *publisher_send_rows_precommit(PyObject *self, PyObject *args);
 PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 bool subscriber_enter(Subscriber *self);
@@ -248,7 +248,7 @@ PyObject *topic_create(PyObject *module, PyObject *args);
 PyObject *topic_remove(PyObject *module, PyObject *args);
 PyObject *topic_stats(PyObject *module, PyObject *args);
 PyObject *topic_sweep(PyObject *module, PyObject *args);
-PyObject *topic_mend(PyObject *module, PyObject *args);
+PyObject *topic_repair(PyObject *module, PyObject *args);
 PyObject *topic_verify(PyObject *module, PyObject *args);
 PyObject *cells_create(PyObject *module, PyObject *args);
 PyObject *cells_remove(PyObject *module, PyObject *args);
@@ -257,7 +257,7 @@ PyObject *cells_sweep(PyObject *module, PyObject *args);
 PyObject *cursor_drop(PyObject *module, PyObject *args);
 PyObject *check_name(PyObject *module, PyObject *args);
 PyObject *layout(PyObject *module, PyObject *args);
-PyObject *frames_look(PyObject *module, PyObject *args);
+PyObject *frames_inspect(PyObject *module, PyObject *args);
 PyObject *layout(PyObject *module, PyObject *ignored);
 bool settings_parse(PyObject *dict, slipring_settings *out);
 

@@ -97,7 +97,7 @@ class Runtime:
     # Liveness
 
     def looker(self, topic: str) -> Looker:
-        return _native.Looker(self._path, topic)
+        return _native.Inspector(self._path, topic)
 
     def exists(self, topic: str) -> bool:
         return os.path.exists(os.path.join(self._path, f"{topic}.ring"))

@@ -160,7 +160,7 @@ class Origin:
         after = (number, self.place.count + 1, lost)
         before = self.place
         note = _NOTE.pack(_MAGIC, before.number, before.count, before.lost, before.seq, *after, 0)
-        seq = self.publisher._send_noted(body, type, sender, time_ns, self._descriptor, note, _SEQ_AT)
+        seq = self.publisher._send_precommit(body, type, sender, time_ns, self._descriptor, note, _SEQ_AT)
         self.place = Place(*after, seq)
         return seq
 
@@ -175,7 +175,7 @@ class Origin:
         before, number = self.place, number + passed
         note = _NOTE.pack(_MAGIC, *astuple(before), number, before.count + 1, 0, 0)
         rest = (data, offsets, first + passed, count - passed, type, sender)
-        sent, seq = self.publisher._send_rows_noted(*rest, self._descriptor, note)
+        sent, seq = self.publisher._send_rows_precommit(*rest, self._descriptor, note)
         if sent:
             self.place = Place(number + sent - 1, before.count + sent, 0, seq)
         return int(passed + sent)

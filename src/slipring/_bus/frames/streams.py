@@ -118,7 +118,7 @@ def to_insist(shape: Any, dtype: Any, streams: Any) -> tuple[Stream, ...]:
 def look(path: str, topic: str) -> list[dict[str, Any]]:
     """The streams of a frames topic as they stand in shared memory; none before its first publisher."""
     try:
-        *_, streams, held = _native.frames_look(path, topic)
+        *_, streams, held = _native.frames_inspect(path, topic)
     except TopicNotFound:
         return []
     return describe(streams, held)

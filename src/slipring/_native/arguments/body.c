@@ -48,7 +48,7 @@ static bool dtype_has_objects(PyObject *object) {
     return found;
 }
 
-bool buffer_get_untold(PyObject *object, const char *argument, int flags, Py_buffer *view) {
+bool buffer_get_without_format(PyObject *object, const char *argument, int flags, Py_buffer *view) {
     PyErr_Clear();
     if (dtype_has_objects(object)) {
         refuse(argument, "of its dtype");
@@ -65,7 +65,7 @@ int buffer_get(PyObject *object, const char *argument, int flags, Py_buffer *vie
 bool buffer_get_target(PyObject *object, Py_buffer *view) {
     if (PyByteArray_CheckExact(object)) return PyObject_GetBuffer(object, view, PyBUF_WRITABLE) == 0;
     int got = buffer_get(object, "buffer", PyBUF_WRITABLE, view);
-    return got > 0 || (got < 0 && buffer_get_untold(object, "buffer", PyBUF_WRITABLE, view));
+    return got > 0 || (got < 0 && buffer_get_without_format(object, "buffer", PyBUF_WRITABLE, view));
 }
 
 /* check_target(buffer): raises what recv_into raises for it. */
@@ -103,10 +103,10 @@ static int body_view(PyObject *object, struct body *out) {
 }
 
 /* Its memory is scattered, or has no format. */
-static SELDOM bool body_copy(PyObject *object, struct body *out) {
+static COLD bool body_copy(PyObject *object, struct body *out) {
     int copied = SLR_DEFECT(scattered_buffers_refused) ? 0 : copy_scattered(object, out);
     if (copied >= 0) return copied;
-    if (!buffer_get_untold(object, "body", PyBUF_SIMPLE, &out->view)) return false;
+    if (!buffer_get_without_format(object, "body", PyBUF_SIMPLE, &out->view)) return false;
     out->has_view = true;
     out->data = out->view.buf;
     out->size = out->view.len;

@@ -74,7 +74,7 @@ PyObject *streams_build(const slipring_stream *streams, size_t count) {
 }
 
 /* (generation, created_ns, runs, file_bytes, streams, buffers held of each) */
-PyObject *frames_look(PyObject *module, PyObject *args) {
+PyObject *frames_inspect(PyObject *module, PyObject *args) {
     const char *bus, *topic;
     slipring_pool_info info;
     (void)module;

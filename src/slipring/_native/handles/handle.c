@@ -40,7 +40,7 @@ static void forget_busy(struct handle *h) {
 }
 
 /* Another thread copies something large. */
-static SELDOM void wait_while_busy(struct handle *h) {
+static COLD void wait_while_busy(struct handle *h) {
     if (h->busy_in != getpid() && !SLR_DEFECT(forked_child_waits_for_copy)) forget_busy(h);
     while (h->busy && !SLR_DEFECT(copies_let_threads_in)) {
         Py_BEGIN_ALLOW_THREADS

@@ -19,12 +19,12 @@ typedef struct Region {
 } Region;
 
 PyTypeObject *region_type;
-static struct kept kept;
+static struct free_list free_list;
 static PyObject *release_method; /* memoryview.release, looked up once */
 
 PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable,
                      void (*done)(PyObject *owner, uint64_t seq), uint64_t seq) {
-    Region *r = kept_take(&kept);
+    Region *r = free_list_take(&free_list);
     if (!r && !(r = PyObject_New(Region, region_type))) return NULL;
     Py_INCREF(owner);
     r->owner = owner;
@@ -46,7 +46,7 @@ static void region_dealloc(PyObject *self) {
     Region *r = (Region *)self;
     r->done(r->owner, r->seq);
     Py_DECREF(r->owner);
-    kept_give(&kept, self);
+    free_list_give(&free_list, self);
 }
 
 static int region_getbuffer(PyObject *self, Py_buffer *view, int flags) {

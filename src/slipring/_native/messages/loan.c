@@ -17,7 +17,7 @@ typedef struct Loan {
 } Loan;
 
 PyTypeObject *loan_type;
-static struct kept kept;
+static struct free_list free_list;
 
 #define COMMITTED UINT64_MAX /* instead of a sequence: nothing is left to abort */
 
@@ -36,7 +36,7 @@ PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs
         PyErr_Clear();
         return raise_bad_argument("size", "size must be at least 0 and fit the address space");
     }
-    Loan *loan = kept_take(&kept);
+    Loan *loan = free_list_take(&free_list);
     if (!loan && !(loan = PyObject_New(Loan, loan_type))) return NULL;
     Py_INCREF(self);
     Py_XINCREF(given[1]);
@@ -135,7 +135,7 @@ static void loan_dealloc(PyObject *object) {
     Py_XDECREF(loan->type_text);
     Py_XDECREF(loan->timeout);
     Py_DECREF(loan->publisher);
-    kept_give(&kept, object);
+    free_list_give(&free_list, object);
 }
 
 static PyObject *loan_seq(PyObject *object, void *ignored) {

@@ -7,10 +7,10 @@
 #include "native.h"
 
 PyTypeObject *message_type;
-static struct kept kept;
+static struct free_list free_list;
 
 PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, uint64_t seq, int64_t time_ns) {
-    Message *m = kept_take(&kept);
+    Message *m = free_list_take(&free_list);
     if (!m && !(m = PyObject_New(Message, message_type))) {
         Py_DECREF(body);
         return NULL;
@@ -49,7 +49,7 @@ static void message_dealloc(PyObject *self) {
     Py_XDECREF(m->sender);
     Py_XDECREF(m->type);
     Py_XDECREF(m->topic);
-    kept_give(&kept, self);
+    free_list_give(&free_list, self);
 }
 
 #define SHOWN 64 /* bytes of a body in its repr */

@@ -13,7 +13,7 @@ bool publisher_enter(Publisher *self) {
     return true;
 }
 
-static SELDOM void close_core(Publisher *self) {
+static COLD void close_core(Publisher *self) {
     if (self->pub) slipring_publisher_close(self->pub);
     self->pub = NULL;
 }
@@ -85,7 +85,7 @@ int publisher_wait(Publisher *self, struct timeout *timeout) {
     code = slipring_publisher_wait_space(self->pub, deadline);
     Py_END_ALLOW_THREADS
     /* Signals may also arrive while we are awake. */
-    bool in_vain = code && code != SLIPRING_INTERRUPTED, raised = !in_vain && PyErr_CheckSignals();
+    bool failed = code && code != SLIPRING_INTERRUPTED, raised = !failed && PyErr_CheckSignals();
     handle_lock(&self->handle);
     if (raised) return -1;
     if (self->handle.closing) {
@@ -93,8 +93,8 @@ int publisher_wait(Publisher *self, struct timeout *timeout) {
         return -1;
     }
     if (code == SLIPRING_TIMEOUT) return 0;
-    if (in_vain) raise_code(code);
-    return in_vain ? -1 : 1;
+    if (failed) raise_code(code);
+    return failed ? -1 : 1;
 }
 
 bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out) {
@@ -170,7 +170,7 @@ static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObje
 }
 
 /* body, type and timeout of any kind, the last two NULL if not given; waits for room. */
-static SELDOM PyObject *send_anything(Publisher *self, PyObject *const *given) {
+static COLD PyObject *send_anything(Publisher *self, PyObject *const *given) {
     struct sending m;
     struct timeout timeout;
     PyObject *seq = NULL;
@@ -302,8 +302,8 @@ static PyMethodDef publisher_methods[] = {
      "Leaving the block commits the message, an exception aborts it. timeout as in send."},
     {"close", publisher_close, METH_NOARGS,
      "close($self, /)\n--\n\nDetach. Waiting sends end with Closed; open loans are aborted."},
-    {"_send_noted", publisher_send_noted, METH_VARARGS, NULL},
-    {"_send_rows_noted", publisher_send_rows_noted, METH_VARARGS, NULL},
+    {"_send_precommit", publisher_send_precommit, METH_VARARGS, NULL},
+    {"_send_rows_precommit", publisher_send_rows_precommit, METH_VARARGS, NULL},
     {"_subscribers", publisher_subscribers, METH_NOARGS, NULL},
     {"_max_subscribers", publisher_max_subscribers, METH_NOARGS, NULL},
     {"_entry", publisher_entry, METH_NOARGS, NULL},

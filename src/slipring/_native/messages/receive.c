@@ -8,7 +8,7 @@
  */
 #include "native.h"
 
-static SELDOM void copy_large(Subscriber *self, void *to, const slipring_message *m) {
+static COLD void copy_large(Subscriber *self, void *to, const slipring_message *m) {
     PyThreadState *state = handle_release_gil(&self->handle);
     slipring_copy(to, m->body, m->size);
     handle_retake_gil(&self->handle, state);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pub._send_noted(body, type, sender, time_ns, fd, note, seq_at): sends without waiting and, between writing the
+ * pub._send_precommit(body, type, sender, time_ns, fd, note, seq_at): sends without waiting and, between writing the
  * message and making it readable, writes `note` to the beginning of the file `fd`, with the message's sequence at
  * `seq_at` of it. One small pwrite either happened or did not, whenever the process is killed.
  *
- * pub._send_rows_noted(data, offsets, first, count, type, sender, fd, note): the same for `count` values of an Arrow
+ * pub._send_rows_precommit(data, offsets, first, count, type, sender, fd, note): the same for `count` values of an Arrow
  * column, from `first` on, until there is no room; (how many, the last one's sequence). The note is that of origin.py:
  * behind 8 bytes, the place before and the place after, four words each: number, count, lost, sequence. From row to row
  * the place after becomes the place before, and number and count of the next grow by one.
@@ -45,7 +45,7 @@ static bool note_get(int fd, const char *bytes, Py_ssize_t size, Py_ssize_t seq_
     return true;
 }
 
-PyObject *publisher_send_noted(PyObject *object, PyObject *args) {
+PyObject *publisher_send_precommit(PyObject *object, PyObject *args) {
     Publisher *self = (Publisher *)object;
     PyObject *body_object, *type_text, *sender_text;
     long long time_ns;
@@ -55,7 +55,7 @@ PyObject *publisher_send_noted(PyObject *object, PyObject *args) {
     struct note note;
     uint64_t seq = 0;
     int fd, code = SLIPRING_OK;
-    if (!PyArg_ParseTuple(args, "OOOLiy#n:_send_noted", &body_object, &type_text, &sender_text, &time_ns, &fd, &bytes,
+    if (!PyArg_ParseTuple(args, "OOOLiy#n:_send_precommit", &body_object, &type_text, &sender_text, &time_ns, &fd, &bytes,
                           &note_size, &seq_at) ||
         !note_get(fd, bytes, note_size, seq_at, &note) || !text_get(type_text, "type", &type, &type_size) ||
         !text_get(sender_text, "sender", &sender, &sender_size) || !body_get(body_object, &body))
@@ -144,14 +144,14 @@ static PyObject *rows_send(Publisher *self, const struct rows *rows, struct note
     return Py_BuildValue("nK", sent, (unsigned long long)seq);
 }
 
-PyObject *publisher_send_rows_noted(PyObject *object, PyObject *args) {
+PyObject *publisher_send_rows_precommit(PyObject *object, PyObject *args) {
     PyObject *data, *offsets, *type_text, *sender_text, *result = NULL;
     const char *bytes;
     Py_ssize_t note_size;
     struct rows rows;
     struct note note;
     int fd;
-    if (!PyArg_ParseTuple(args, "OOnnOOiy#:_send_rows_noted", &data, &offsets, &rows.first, &rows.count, &type_text,
+    if (!PyArg_ParseTuple(args, "OOnnOOiy#:_send_rows_precommit", &data, &offsets, &rows.first, &rows.count, &type_text,
                           &sender_text, &fd, &bytes, &note_size) ||
         !text_get(type_text, "type", &rows.type, &rows.type_size) ||
         !text_get(sender_text, "sender", &rows.sender, &rows.sender_size))

@@ -94,7 +94,7 @@ static int open_topic(Subscriber *self, bool topic_is_new) {
 
 /* 1, 0 if there is no topic yet, -1 with an exception. One thread at a time: a second one would find the first one's cursor
  * or place taken. */
-static SELDOM int attach(Subscriber *self, bool topic_is_new) {
+static COLD int attach(Subscriber *self, bool topic_is_new) {
     if (!SLR_DEFECT(threads_attach_side_by_side)) handle_lock(&self->handle);
     int found = self->sub ? 1 : open_topic(self, topic_is_new);
     handle_unlock(&self->handle);
@@ -158,7 +158,7 @@ bool subscriber_enter(Subscriber *self) {
     return true;
 }
 
-static SELDOM void close_core(Subscriber *self) {
+static COLD void close_core(Subscriber *self) {
     if (!self->sub) return;
     slipring_subscriber_counts(self->sub, &self->last_counts);
     slipring_subscriber_close(self->sub);
@@ -224,7 +224,7 @@ int subscriber_wait(Subscriber *self, struct timeout *timeout) {
     Py_BEGIN_ALLOW_THREADS
     code = slipring_wait(&self->sub, 1, NULL, 0, deadline, spin_ns);
     Py_END_ALLOW_THREADS
-    bool in_vain = code && code != SLIPRING_INTERRUPTED, raised = !in_vain && PyErr_CheckSignals();
+    bool failed = code && code != SLIPRING_INTERRUPTED, raised = !failed && PyErr_CheckSignals();
     if (SLR_DEFECT(signals_do_not_end_a_wait)) raised = false;
     handle_lock(&self->handle);
     if (raised) return -1;
@@ -233,8 +233,8 @@ int subscriber_wait(Subscriber *self, struct timeout *timeout) {
         return -1;
     }
     if (code == SLIPRING_TIMEOUT) return 0;
-    if (in_vain) raise_code(code);
-    return in_vain ? -1 : 1;
+    if (failed) raise_code(code);
+    return failed ? -1 : 1;
 }
 
 /* Whether recv(0) would return something; attaches if the topic has appeared. */

@@ -14,7 +14,7 @@ typedef struct View {
 } View;
 
 PyTypeObject *view_type;
-static struct kept kept;
+static struct free_list free_list;
 
 PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static struct signature signature = {"view", 1, 0, {"timeout"}, {NULL}};
@@ -22,7 +22,7 @@ PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t narg
     struct timeout timeout;
     if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (!timeout_parse(given[0], &timeout)) return NULL;
-    View *view = kept_take(&kept);
+    View *view = free_list_take(&free_list);
     if (!view && !(view = PyObject_New(View, view_type))) return NULL;
     Py_INCREF(self);
     view->subscriber = (Subscriber *)self;
@@ -125,7 +125,7 @@ static void view_dealloc(PyObject *object) {
     View *view = (View *)object;
     Py_XDECREF(view->message);
     Py_DECREF(view->subscriber);
-    kept_give(&kept, object);
+    free_list_give(&free_list, object);
 }
 
 static PyMethodDef view_methods[] = {{"__enter__", view_enter, METH_NOARGS, NULL},

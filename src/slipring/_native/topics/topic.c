@@ -75,18 +75,18 @@ PyObject *topic_sweep(PyObject *module, PyObject *args) {
 
 PyObject *topic_verify(PyObject *module, PyObject *args) {
     const char *bus, *topic;
-    slipring_inspector *looker;
+    slipring_inspector *inspector;
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &topic)) return NULL;
-    int code = slipring_inspector_open(bus, topic, &looker);
+    int code = slipring_inspector_open(bus, topic, &inspector);
     if (code) return raise_code_at(code, bus);
-    code = slipring_inspector_verify(looker);
-    slipring_inspector_close(looker);
+    code = slipring_inspector_verify(inspector);
+    slipring_inspector_close(inspector);
     if (code) return raise_code_at(code, bus);
     Py_RETURN_NONE;
 }
 
-PyObject *topic_mend(PyObject *module, PyObject *args) {
+PyObject *topic_repair(PyObject *module, PyObject *args) {
     const char *bus, *topic;
     int repair, code;
     bool half = false;
@@ -148,10 +148,10 @@ static bool add_row(PyObject *list, PyObject *row) {
     return ok;
 }
 
-static bool add_writers(slipring_inspector *looker, uint32_t count, PyObject *list) {
+static bool add_writers(slipring_inspector *inspector, uint32_t count, PyObject *list) {
     for (uint32_t e = 0; e < count; e++) {
         slipring_writer_info w;
-        slipring_inspector_writer(looker, e, &w);
+        slipring_inspector_writer(inspector, e, &w);
         if (w.used && !add_row(list, Py_BuildValue("{sIsNsIsNsKsK}", "entry", (unsigned)e, "alive", PyBool_FromLong(w.alive),
                                                    "pid", (unsigned)w.pid, "sender", name_text(w.name), "published",
                                                    (unsigned long long)w.published, "bytes", (unsigned long long)w.bytes)))
@@ -162,11 +162,11 @@ static bool add_writers(slipring_inspector *looker, uint32_t count, PyObject *li
 
 static unsigned long long lag(uint64_t tail, uint64_t position) { return tail > position ? tail - position : 0; }
 
-static bool add_readers(slipring_inspector *looker, const slipring_topic_info *t, PyObject *list) {
+static bool add_readers(slipring_inspector *inspector, const slipring_topic_info *t, PyObject *list) {
     static const char *const kinds[] = {"free", "lossy", "reliable", "cursor"};
     for (uint32_t e = 0; e < t->max_readers; e++) {
         slipring_reader_info r;
-        slipring_inspector_reader(looker, e, &r);
+        slipring_inspector_reader(inspector, e, &r);
         if (r.used && !add_row(list, Py_BuildValue(
                                          "{sIsNsIsssKsKsKsKsKsN}", "entry", (unsigned)e, "alive", PyBool_FromLong(r.alive), "pid",
                                          (unsigned)r.pid, "kind", r.kind < 4 ? kinds[r.kind] : "unknown", "position",
@@ -178,10 +178,10 @@ static bool add_readers(slipring_inspector *looker, const slipring_topic_info *t
     return true;
 }
 
-static bool add_cursors(slipring_inspector *looker, const slipring_topic_info *t, PyObject *list) {
+static bool add_cursors(slipring_inspector *inspector, const slipring_topic_info *t, PyObject *list) {
     for (uint32_t e = 0; e < t->max_cursors; e++) {
         slipring_cursor_info c;
-        slipring_inspector_cursor(looker, e, &c);
+        slipring_inspector_cursor(inspector, e, &c);
         if (c.used && !add_row(list, Py_BuildValue("{sNsKsKsLsLsLsN}", "name", name_text(c.name), "position",
                                                    (unsigned long long)c.position, "lag", lag(t->tail, c.position), "touched_ns",
                                                    (long long)c.touched_ns, "expires_ns", (long long)c.expires_ns, "created_ns",
@@ -208,20 +208,20 @@ static PyObject *topic_dict(const slipring_topic_info *t, PyObject *claims, PyOb
 
 PyObject *topic_stats(PyObject *module, PyObject *args) {
     const char *bus, *topic;
-    slipring_inspector *looker;
+    slipring_inspector *inspector;
     slipring_topic_info t;
     (void)module;
     if (!PyArg_ParseTuple(args, "ss", &bus, &topic)) return NULL;
-    int code = slipring_inspector_open(bus, topic, &looker);
+    int code = slipring_inspector_open(bus, topic, &inspector);
     if (code) return raise_code_at(code, bus);
-    code = slipring_inspector_topic(looker, &t);
+    code = slipring_inspector_topic(inspector, &t);
     PyObject *result = NULL, *writers = PyList_New(0), *readers = PyList_New(0), *cursors = PyList_New(0), *claims = NULL;
     if (code)
         raise_code_at(code, bus);
     else if ((claims = t.unsettled ? open_claims(bus, topic) : PyList_New(0)) && writers && readers && cursors &&
-             add_writers(looker, t.max_writers, writers) && add_readers(looker, &t, readers) && add_cursors(looker, &t, cursors))
+             add_writers(inspector, t.max_writers, writers) && add_readers(inspector, &t, readers) && add_cursors(inspector, &t, cursors))
         result = topic_dict(&t, claims, writers, readers, cursors);
-    slipring_inspector_close(looker);
+    slipring_inspector_close(inspector);
     Py_XDECREF(claims);
     Py_XDECREF(writers);
     Py_XDECREF(readers);
