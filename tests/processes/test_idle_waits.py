@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 19, decision 0033: an idle wait wakes up ever more rarely, and is still told of what wakes nobody."""
+"""Promise 19: an idle wait wakes up ever more rarely, and notices what wakes no sleeper (design/waiting.md)."""
 
 from pathlib import Path
 

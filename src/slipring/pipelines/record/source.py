@@ -3,7 +3,7 @@
 
 It plans, commits and counts as the source "slipring" does. Its tasks hand Spark one row for each file instead
 of the messages themselves: bodies go from the ring into Parquet in the process that read them, and never
-through the JVM, which could write half as many rows or fewer (docs/design/0030).
+through the JVM, which could write half as many rows or fewer (docs/design/recording-and-replay.md).
 """
 
 from __future__ import annotations
