@@ -10,7 +10,7 @@ from slipring.pipelines.lake.verify import verify
 
 MIRROR = """
     import os, signal
-    from slipring.pipelines.lake import Lake, delta, places
+    from slipring.pipelines.lake import Lake, delta, kill_points
     from slipring.pipelines.lake.compact import compact
 
     left = kill_after
@@ -20,7 +20,7 @@ MIRROR = """
             left -= 1
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
-    places.reached = reached
+    kill_points.reached = reached
     lake = Lake.open(path)
     say(delta.mirror(lake))
     if merge:

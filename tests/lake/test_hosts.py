@@ -8,23 +8,22 @@ import pytest
 
 import slipring
 from slipring.pipelines.lake import Lake, OtherHostsRecording
-from slipring.pipelines.record import finish as endings
-from slipring.pipelines.record import hosts
-from slipring.pipelines.record import session as beginnings
+from slipring.pipelines.record import finish, hosts
+from slipring.pipelines.record import session as record_session
 from slipring.pipelines.record.session import Subscription
 
 LOOK = """
 import sys
 import slipring
-from slipring.pipelines import beginnings, endings
+from slipring.pipelines.record import finish, session as record_session
 from slipring.pipelines.lake import Lake, OtherHostsRecording
 name, root, path = sys.argv[1:]
 with slipring.Bus(name, root=root) as bus:
     bus.create("t")
-    found = beginnings.to_follow(Lake.open(path), bus)
+    found = record_session.to_follow(Lake.open(path), bus)
 print(found.id if found else None)
 try:
-    print(endings.release(path))
+    print(finish.release(path))
 except OtherHostsRecording as error:
     print(error)
 """
@@ -33,7 +32,7 @@ except OtherHostsRecording as error:
 @pytest.fixture
 def open_session(lake, bus):
     bus.create("t", delivery="reliable")
-    return lake.begin(beginnings.about(Subscription.of("t"), bus))
+    return lake.begin(record_session.about(Subscription.of("t"), bus))
 
 
 def elsewhere(before, bus, lake):
@@ -47,8 +46,8 @@ def elsewhere(before, bus, lake):
 
 
 def test_the_own_session_is_gone_on_with(lake, bus, open_session):
-    assert beginnings.to_follow(lake, bus).id == open_session
-    assert endings.release(lake.path) == [open_session]
+    assert record_session.to_follow(lake, bus).id == open_session
+    assert finish.release(lake.path) == [open_session]
 
 
 def test_another_container_does_not_take_over_or_end_a_session_of_the_same_bus_name(lake, bus, open_session):
@@ -80,7 +79,7 @@ def test_a_session_is_of_this_host_by_its_memory_or_after_a_reboot_by_its_machin
     lake, bus, change, own, released
 ):
     bus.create("t")
-    about = beginnings.about(Subscription.of("t"), bus)
+    about = record_session.about(Subscription.of("t"), bus)
     about["host"] |= change
     session = lake.state.sessions[lake.begin(about)]
     assert (hosts.is_own(session, bus), hosts.may_release(session, bus)) == (own, released)
@@ -89,28 +88,28 @@ def test_a_session_is_of_this_host_by_its_memory_or_after_a_reboot_by_its_machin
 def test_a_bus_directory_that_was_made_again_is_released_when_asked_and_not_gone_on_with(
     lake, bus, open_session
 ):
-    about = beginnings.about(Subscription.of("t"), bus)
+    about = record_session.about(Subscription.of("t"), bus)
     about["host"]["directory"][1] += 1
     session = lake.begin(about)
-    assert beginnings.to_follow(lake, bus).id == open_session
-    assert session in endings.release(lake.path)
+    assert record_session.to_follow(lake, bus).id == open_session
+    assert session in finish.release(lake.path)
 
 
 @pytest.mark.parametrize("host", [None, "x", 7, [], {}, {"directory": 7}, {"directory": [[]], "boot": {}}])
 def test_what_a_session_says_of_its_host_may_be_anything(lake, bus, host):
     bus.create("t")
-    about = beginnings.about(Subscription.of("t"), bus) | {"host": host}
+    about = record_session.about(Subscription.of("t"), bus) | {"host": host}
     session = lake.begin(about)
     assert hosts.is_own(lake.state.sessions[session], bus) in (True, False)
     assert isinstance(hosts.name_of(lake.state.sessions[session]), str)
 
 
 def test_a_session_of_another_host_is_left_alone_and_the_own_one_is_ended(lake, bus, open_session):
-    about = beginnings.about(Subscription.of("t"), bus)
+    about = record_session.about(Subscription.of("t"), bus)
     about["host"] |= {"boot": "another", "name": "another"}
     other = lake.begin(about)
-    assert endings.release(lake.path) == [open_session]
+    assert finish.release(lake.path) == [open_session]
     assert not Lake.open(lake.path).state.sessions[other].finished
     with pytest.raises(OtherHostsRecording, match=f"recording {other} .* was begun on host another"):
-        endings.release(lake.path)
+        finish.release(lake.path)
     assert slipring.SlipringError in OtherHostsRecording.__mro__

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from lake import filling
-from slipring.pipelines.lake import Lake
-from slipring.pipelines.lake import kill_points as places
+from slipring.pipelines.lake import Lake, kill_points
 from slipring.pipelines.lake.compact import compact
 from slipring.pipelines.lake.verify import verify
 
@@ -15,7 +14,7 @@ WRITER = """
     import os, signal, sys
     sys.path.insert(0, tests)
     from lake import filling
-    from slipring.pipelines.lake import Lake, places
+    from slipring.pipelines.lake import Lake, kill_points
     from slipring.pipelines.lake.compact import compact
     from slipring.pipelines.lake.stage import sweep
 
@@ -26,7 +25,7 @@ WRITER = """
             left -= 1
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
-    places.reached = reached
+    kill_points.reached = reached
 
     lake = Lake.open(path)
     sweep(lake, "record")
@@ -34,7 +33,7 @@ WRITER = """
     for batch in range(lake.state.sessions[session].last_batch + 1, 6):
         stage = filling.staged(lake, *[(t, filling.messages(t, batch * 10, batch * 10 + 10)) for t in "ab"])
         files = stage.files()
-        places.reached("batch staged")
+        kill_points.reached("batch staged")
         lake.commit(session, batch, files)
         stage.remove()
         if batch % 2:
@@ -44,7 +43,7 @@ WRITER = """
 
 
 @pytest.mark.parametrize("hits", [1, 3])
-@pytest.mark.parametrize("place", [place for place in places.PLACES if not place.startswith("delta")])
+@pytest.mark.parametrize("place", [place for place in kill_points.PLACES if not place.startswith("delta")])
 def test_killed_at_a_place_and_done_again_the_recording_is_complete(lake, session, processes, place, hits):
     variables = {"tests": str(Path(__file__).parents[1]), "path": str(lake.path)}
     victim = processes.start(WRITER, bus_name=None, place=place, hits=hits, **variables)

@@ -20,13 +20,13 @@ def slowly():
     def run(batches):
         import os, time
         from pyspark import TaskContext
-        from slipring._bus import life
+        from slipring._bus.exactly_once import process_identity
         task = TaskContext.get()
         for batch in batches:
             yield batch.slice(0, 100)
             if task.partitionId() == 1 and task.attemptNumber() == 0:
                 with open(place + "/executor.new", "w") as file:
-                    file.write(str(life.ancestor("java")))
+                    file.write(str(process_identity.ancestor("java")))
                 os.rename(place + "/executor.new", place + "/executor")
                 while True:
                     time.sleep(1)
