@@ -15,7 +15,7 @@ from pathlib import Path
 import slipring
 from slipring.bridge import Server
 from slipring.testing import SteppedBus
-from slipring.testing.calls_runtime import SteppedEvent
+from slipring.testing.calls.runtime import SteppedEvent
 from support.waiting import Call, eventually
 
 CAPABILITIES = {
@@ -113,13 +113,13 @@ class Stepped(Backend):
         return SteppedCall(self._any(), fn, *args, **kwargs)
 
     def event(self):
-        return SteppedEvent(self._any()._world)
+        return SteppedEvent(self._any()._simulation)
 
     def semaphore(self):
         return SteppedSemaphore(self._any())
 
     def eventually(self, condition, what: str = "the condition"):
-        found = self._any()._world.scheduler.block(condition, 60, what)
+        found = self._any()._simulation.scheduler.block(condition, 60, what)
         assert found, f"{what} did not come true within a minute of virtual time"
         return found
 
@@ -177,7 +177,7 @@ class SteppedSemaphore:
 
     def acquire(self, blocking: bool = True) -> bool:
         if blocking:
-            self._bus._world.scheduler.block(lambda: self._count, None, "a semaphore")
+            self._bus._simulation.scheduler.block(lambda: self._count, None, "a semaphore")
         taken = self._count > 0
         self._count -= taken
         return taken

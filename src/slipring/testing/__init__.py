@@ -8,20 +8,24 @@ VirtualClock     `bus.clock`
 Deadlock, WrongThread, Killed    what only a stepped bus can tell
 slipring.testing.fixtures        `stepped_bus` and `bus` for pytest
 
-The files, from the bottom up: ring (which messages are kept), reader (a subscriber's place and account),
-cursors, topic (who takes part), world (deliveries, time, trace), scheduler and tasks (who goes on next),
-handle, publisher, attachment and subscriber, loan, view, member; cells, cells_ends, cells_store; announcement,
-frame_pool, frame_writer, frame_source, frame_reader, frame_store; calls_workers, calls_replies, calls_runtime; aio,
-inventory (what is on the bus), faults, driven (what a test does), bus.
+The rooms, from the bottom up:
+
+schedule    virtual time, the choice of what runs next, an event loop
+ring        a topic without shared memory: messages, subscribers' positions and counts, cursors, settings
+simulation  one bus: its topics and cells, deliveries, time, trace
+ports       publisher, subscriber, member, pattern subscriber
+cells, frames, calls    the same for the other three kinds of communication
+faults      messages lost, subscribers lapped, handles killed
+bus         SteppedBus
 """
 
 from __future__ import annotations
 
 from .bus import SteppedBus
-from .clock import VirtualClock
 from .errors import Deadlock, Killed, WrongThread
-from .tasks import Task
-from .world import Delivery
+from .schedule.clock import VirtualClock
+from .schedule.scheduler import Task
+from .simulation import Delivery
 
 __all__ = [
     "Deadlock",

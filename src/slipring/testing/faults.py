@@ -14,13 +14,13 @@ from slipring._bus.frames.subscriber import FrameSubscriber
 from slipring._bus.settings import positive
 from slipring.errors import BadArgument
 
-from .handle import KILLED, OPEN, Handle
-from .subscriber import SteppedSubscriber
+from .ports.handle import KILLED, OPEN, Handle
+from .ports.subscriber import SteppedSubscriber
 
 if TYPE_CHECKING:
-    from .cells import Place
-    from .reader import Reader
-    from .world import World
+    from .cells.cells import Place
+    from .ring.reader import Reader
+    from .simulation import Simulation
 
 POINTS = {
     "publisher": ("claimed", "committed"),
@@ -38,39 +38,39 @@ MADE_OVER = {
 }
 
 
-class Mortal(Protocol):
+class Killable(Protocol):
     """A handle, a member, or a bus: what can be killed."""
 
-    def _mortals(self) -> Iterable[Handle]: ...
+    def _handles_to_kill(self) -> Iterable[Handle]: ...
 
 
-def _handles(mortal: Any) -> Iterable[Handle]:
+def _handles(victim: Any) -> Iterable[Handle]:
     """Those that die with it."""
-    if isinstance(mortal, Server):
-        dispatcher: Any = mortal._dispatcher
+    if isinstance(victim, Server):
+        dispatcher: Any = victim._dispatcher
         return [
-            mortal._presence._publisher,
+            victim._presence._publisher,
             dispatcher._requests,
             *(client._publisher for client in dispatcher._clients.values()),
         ]
-    if isinstance(mortal, Client):
-        ends: Any = mortal._connection
+    if isinstance(victim, Client):
+        ends: Any = victim._connection
         return [end for end in (ends._requests, ends._replies) if end is not None]
-    handles: Iterable[Handle] = getattr(mortal, MADE_OVER.get(type(mortal), ""), mortal)._mortals()
+    handles: Iterable[Handle] = getattr(victim, MADE_OVER.get(type(victim), ""), victim)._handles_to_kill()
     return handles
 
 
-def _readers(world: World, target: Any) -> list[Reader] | list[Place]:
-    if isinstance(target, str) and target in world.cells:
-        return world.cells[target].readers
+def _readers(simulation: Simulation, target: Any) -> list[Reader] | list[Place]:
+    if isinstance(target, str) and target in simulation.cells:
+        return simulation.cells[target].readers
     if isinstance(target, CellsReader):
         return [
             place
-            for place in world.cells[target.name].readers
+            for place in simulation.cells[target.name].readers
             if place is getattr(target._end, "_place", None)
         ]
     if isinstance(target, str):
-        return [reader for reader in world.topic(target).readers if reader.alive and not reader.reliable]
+        return [reader for reader in simulation.topic(target).readers if reader.alive and not reader.reliable]
     subscriber = getattr(target, "subscriber", target)  # a member's
     if not isinstance(subscriber, SteppedSubscriber):
         raise TypeError(f"expected a topic's name or a subscriber, not {type(target).__name__}")
@@ -84,30 +84,30 @@ def _readers(world: World, target: Any) -> list[Reader] | list[Place]:
     return [reader]
 
 
-def lose(world: World, target: Any, n: int) -> None:
+def lose(simulation: Simulation, target: Any, n: int) -> None:
     """The next n deliveries to these lossy subscribers do not arrive."""
-    for reader in _readers(world, target):
+    for reader in _readers(simulation, target):
         reader.losing += positive("n", n)
 
 
-def lap(world: World, target: Any, keep: int) -> int:
+def lap(simulation: Simulation, target: Any, keep: int) -> int:
     """These lossy subscribers lose all they have not read but the newest `keep`."""
     if keep < 0:
         raise BadArgument(f"keep={keep} must be at least 0", argument="keep")
     lost = 0
-    for reader in _readers(world, target):
+    for reader in _readers(simulation, target):
         count = reader.lap(keep)
-        world.note(f"lap {reader.label} by {count}")
+        simulation.note(f"lap {reader.label} by {count}")
         lost += count
-    world.changed()
+    simulation.changed()
     return lost
 
 
-def kill(world: World, mortals: Iterable[Mortal], at: str | None) -> None:
+def kill(simulation: Simulation, victims: Iterable[Killable], at: str | None) -> None:
     """Now, or when one of them comes to a named point."""
-    for handle in [handle for mortal in mortals for handle in _handles(mortal)]:
+    for handle in [handle for victim in victims for handle in _handles(victim)]:
         if at is None:
-            if handle._life is OPEN:
+            if handle._state is OPEN:
                 handle._end(KILLED)
         elif at in POINTS.get(handle.kind, ()):
             handle._death = at

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of a stepped bus: the model of their memory (cells), writer and reader (ends), creation (store)."""

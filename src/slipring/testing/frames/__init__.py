@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames of a stepped bus: the pool of buffers, the announcements in the ring, the writer and the reader."""

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a `FramePublisher` of a stepped bus writes with: it takes buffers, and sends what is in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slipring._bus.frames.streams import Stream
+from slipring.errors import BadArgument, Closed, Full, SlipringError, TooLarge
+
+from ..ports.lent_memory import Region, lend
+from .announcement import Announcement, counts_before
+from .pool import FREE, SENT, WRITING, Pool, check_streams, frame_bytes
+
+if TYPE_CHECKING:
+    from ..ports.publisher import SteppedPublisher
+
+_MAX_META = 16384
+
+
+class SteppedFrameWriter:
+    def __init__(self, publisher: SteppedPublisher, streams: tuple[Stream, ...]) -> None:
+        check_streams(streams)
+        self._publisher = publisher
+        self._topic = publisher._topic
+        self._simulation = publisher._simulation
+        self._closed = False
+        self._open: dict[int, int] = {}  # buffers being written: since when
+        self._seqs: dict[int, int] = {}  # of buffers sent by this writer: the announcement's
+        self._pool = self._take_over(streams)
+        self._pool.runs += 1
+        self._run = self._pool.runs
+        for buffer in self._pool.buffers:
+            if buffer.state is WRITING:
+                buffer.state = FREE  # what a dead writer was writing is nobody's frame
+        self._number = max(buffer.number for buffer in self._pool.buffers)
+
+    def _take_over(self, streams: tuple[Stream, ...]) -> Pool:
+        """Go on with the pool that is there, or make another one, which readers follow."""
+        topic, old = self._topic, self._topic.pool
+        if old is None and not streams:
+            text = f"topic '{topic.name}' has no frame buffers yet: give shape= and dtype="
+            raise BadArgument(text, argument="shape")
+        self._counts = [] if old is None else counts_before(old, topic.ring, topic.ring.tail)
+        if old is not None and (not streams or old.streams == streams):
+            return old
+        before = {} if old is None else dict(zip((one[0] for one in old.streams), self._counts, strict=True))
+        first_ids = [before.get(stream[0], 0) for stream in streams]
+        pool = Pool(self._simulation.generation(), streams, first_ids, old.runs if old else 0)
+        if old is not None:
+            old.replaced = True
+        topic.pool = pool
+        self._counts = first_ids[:]
+        self._simulation.note(f"buffers {topic.name} {', '.join(stream[0] for stream in streams)}")
+        self._simulation.changed()
+        return pool
+
+    def _check(self) -> None:
+        if self._closed:
+            raise Closed("this publisher is closed")
+        self._publisher._check_open()
+        self._topic.check()
+
+    # Taking
+
+    def take(self, stream: int, /) -> tuple[Region, int]:
+        self._check()
+        chosen = self._choose(stream)
+        name, _, _, _, count = self._pool.streams[stream]
+        if chosen is None:
+            text = f"all {count} buffers of stream '{name}' are held by subscribers or being written"
+            raise Full(f"{text}: release frames sooner, or open it with more buffers=", argument="buffers")
+        buffer = self._pool.buffers[chosen]
+        buffer.state = WRITING
+        self._open[chosen] = self._simulation.clock.time_ns()
+        self._seqs.pop(chosen, None)
+        content = buffer.content or frame_bytes(self._pool.streams[stream])
+        region = lend(content, lambda: self._give_back(chosen))
+        return region, chosen
+
+    def _choose(self, stream: int) -> int | None:
+        """The one sent last among those that every reader has passed, else the one sent longest ago; the
+        newest frame only if there is no other.
+        """
+        pool, places = self._pool, self._pool.of_stream(stream)
+        numbers = {place: self._number_in(place) for place in places}
+        newest = max(places, key=lambda place: numbers[place])
+        newest = newest if numbers[newest] else -1
+        # defect stepped_held_frame_overwritten: excluded = set(self._open)
+        excluded = pool.held() | set(self._open)
+        free = [place for place in places if place not in excluded and place != newest]
+        positions = [reader.position for reader in self._topic.readers if reader.index is not None]
+        passed = min(positions, default=0)
+        hot = [place for place in free if numbers[place] and self._seqs.get(place, passed) + 1 < passed]
+        if hot:
+            return max(hot, key=lambda place: numbers[place])
+        if free:
+            return min(free, key=lambda place: numbers[place])
+        return newest if newest >= 0 and newest not in excluded else None
+
+    def _number_in(self, place: int) -> int:
+        buffer = self._pool.buffers[place]
+        return buffer.number if buffer.state is SENT else 0
+
+    # Sending
+
+    def send(
+        self, region: Region, buffer: int, meta: bytes, meta_kind: int, start_ns: int, end_ns: int, /
+    ) -> tuple[int, int]:
+        self._check()
+        if len(meta) > _MAX_META:
+            text = f"a frame's metadata has {len(meta)} bytes, at most {_MAX_META}"
+            raise TooLarge(text, argument="meta")
+        pool = self._pool
+        stream = next(number for number in range(len(pool.streams)) if buffer in pool.of_stream(number))
+        counts = [count + (number == stream) for number, count in enumerate(self._counts)]
+        news = Announcement(
+            pool.generation, self._number + 1, self._counts[stream],
+            start_ns or self._open[buffer], end_ns or self._simulation.clock.time_ns(),
+            buffer, stream, len(meta), meta_kind, self._run, tuple(counts), meta,
+        )  # fmt: skip
+        self._number += 1
+        place = pool.buffers[buffer]
+        place.content, place.state, place.number = bytes(region), SENT, self._number
+        try:
+            publisher = self._publisher
+            seq = publisher._send(news.encode(), pool.streams[stream][0], publisher.sender, None, 0)
+        except SlipringError:
+            place.state = FREE
+            raise
+        self._counts = counts
+        self._seqs[buffer] = seq
+        del self._open[buffer]
+        region.ended = None
+        return news.id, seq
+
+    def abort(self, region: Region, buffer: int, /) -> None:
+        region.ended = None
+        self._give_back(buffer)
+
+    def _give_back(self, buffer: int) -> None:
+        """Unless it was sent, or is the next writer's by now."""
+        if self._open.pop(buffer, None) is not None and not self._publisher.closed:
+            self._pool.buffers[buffer].state = FREE
+
+    def streams(self) -> tuple[Stream, ...]:
+        return self._pool.streams
+
+    def close(self) -> None:
+        for buffer in list(self._open):
+            self._give_back(buffer)
+        self._closed = True
