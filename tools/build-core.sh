@@ -25,7 +25,7 @@ asan) options="--buildtype=debugoptimized -Db_sanitize=address,undefined" ;;
 # gcc warns that TSAN does not understand fences: the stamped payloads are there for what it cannot see.
 tsan) options="--buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false -Dc_args=-Wno-tsan" ;;
 defects) options="-Doptimization=1 -Ddebug=true -Ddefects=true" ;;
-package_defects) options="--buildtype=release -Ddefects=true" core_only=false ;;
+package_defects) options="--buildtype=release -Ddefects=true" only=false ;;
 fuzz) options=$fuzz ;;
 fuzz_defects) options="$fuzz -Ddefects=true" ;;
 *)
@@ -45,7 +45,7 @@ exec 9>"build-core/.$variant.lock"
 flock 9
 log=build-core/$variant.log
 # shellcheck disable=SC2086
-[ -e "$dir/build.ninja" ] || { rm -rf "$dir" && meson setup "$dir" -Dcore_only=${core_only:-true} -Dwerror=true $options; } >"$log" 2>&1 9>&- ||
+[ -e "$dir/build.ninja" ] || { rm -rf "$dir" && meson setup "$dir" -Dcore_only=${only:-true} -Dcore_tests=${only:-true} -Dwerror=true $options; } >"$log" 2>&1 9>&- ||
     { cat "$log" >&2; exit 1; }
 ninja -C "$dir" "$@" >"$log" 2>&1 9>&- || { grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | tail -60 >&2; exit 1; }
 [ "$variant" = package_defects ] || exit 0

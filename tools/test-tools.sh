@@ -8,6 +8,7 @@ command -v flatc >/dev/null || need flatbuffers-compiler "the FlatBuffers compil
 command -v valgrind >/dev/null || need valgrind "the counter of instructions"
 command -v unshare >/dev/null || need util-linux "unshare and setpriv"
 command -v mount >/dev/null || need mount "mount"
+command -v pkg-config >/dev/null || need pkg-config "the flags of the installed C library"
 command -v gcc >/dev/null || need gcc "the C compiler of the core's test programs"
 command -v ccache >/dev/null || need ccache "the cache of compiled test programs"
 command -v clang >/dev/null || need clang "the compiler of the fuzz targets"

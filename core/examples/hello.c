@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A C program on the same topics as Python. Build it from the repository's root:
+ * A C program that exchanges messages with Python. With the installed library:
+ *
+ *     cc hello.c $(pkg-config --cflags --libs slipring) -o hello
+ *
+ * Without it, from the root of the repository:
  *
  *     cc -std=c11 -D_GNU_SOURCE -O2 -Icore/include -Icore/src core/examples/hello.c $(find core/src -name '*.c') -lpthread -o hello
  *
@@ -9,7 +13,7 @@
  *     ./hello publish /dev/shm/slipring-$(id -u)/robot greetings "hello" "world"
  *     python -c 'import slipring; print(slipring.Bus("robot").subscriber("greetings", start="oldest").recv())'
  *
- * Subscribe from C, publish in Python (the topic must exist by then):
+ * Subscribe from C, publish in Python. The topic must exist before the subscriber opens it:
  *
  *     ./hello subscribe /dev/shm/slipring-$(id -u)/robot greetings 1
  *     python -c 'import slipring; slipring.Bus("robot").publisher("greetings", sender="me").send(b"hi", type="text")'
@@ -20,14 +24,14 @@
 
 #include "slipring.h"
 
-static int complain(void) {
+static int report_error(void) {
     fprintf(stderr, "hello: %s\n", slipring_last_error()->message);
     return 1;
 }
 
 static int publish(const char *bus, const char *topic, char **texts) {
     slipring_publisher *pub;
-    if (slipring_publisher_open(bus, topic, "hello.c", strlen("hello.c"), NULL, &pub)) return complain();
+    if (slipring_publisher_open(bus, topic, "hello.c", strlen("hello.c"), NULL, &pub)) return report_error();
     int code = SLIPRING_OK;
     for (; *texts && code == SLIPRING_OK; texts++) {
         uint64_t seq;
@@ -35,7 +39,7 @@ static int publish(const char *bus, const char *topic, char **texts) {
         if (code == SLIPRING_OK) printf("sent %llu\n", (unsigned long long)seq);
     }
     slipring_publisher_close(pub);
-    return code ? complain() : 0;
+    return code ? report_error() : 0;
 }
 
 static int subscribe(const char *bus, const char *topic, int count) {
@@ -44,7 +48,7 @@ static int subscribe(const char *bus, const char *topic, int count) {
     slipring_subscriber_settings how = {.start = SLIPRING_START_NEW, .lossy = -1};
     slipring_subscriber *sub;
     slipring_message m;
-    if (slipring_subscriber_open(bus, topic, &how, &sub)) return complain();
+    if (slipring_subscriber_open(bus, topic, &how, &sub)) return report_error();
     puts("ready");
     fflush(stdout);
     int code = SLIPRING_OK;
@@ -55,7 +59,7 @@ static int subscribe(const char *bus, const char *topic, int count) {
                    (int)m.type_size, meta, (int)m.size, body);
     }
     slipring_subscriber_close(sub);
-    return code ? complain() : 0;
+    return code ? report_error() : 0;
 }
 
 int main(int argc, char **argv) {

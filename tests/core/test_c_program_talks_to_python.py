@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""core/examples/hello.c, built by the line in its own head, and a Python process on one topic, both ways."""
+"""core/examples/hello.c, compiled by a command of its head comment, exchanges messages with Python processes."""
 
 import os
 import re
@@ -19,7 +19,7 @@ EXAMPLE = REPOSITORY / "core/examples/hello.c"
 
 @pytest.fixture(scope="module")
 def hello(tmp_path_factory) -> Path:
-    [line] = re.findall(r"^ \* +(cc .* -o hello)$", EXAMPLE.read_text(), re.MULTILINE)
+    [line] = re.findall(r"^ \* +(cc -std=c11 .* -o hello)$", EXAMPLE.read_text(), re.MULTILINE)
     program = tmp_path_factory.mktemp("example") / "hello"
     command = line.replace("-o hello", f"-Wall -Wextra -Werror -o {shlex.quote(str(program))}")
     built = subprocess.run(command, shell=True, cwd=REPOSITORY, capture_output=True, text=True)
