@@ -44,8 +44,10 @@ mkdir -p build-core
 exec 9>"build-core/.$variant.lock"
 flock 9
 log=build-core/$variant.log
+options="-Dcore_only=${only:-true} -Dcore_tests=${only:-true} -Dwerror=true $options"
 # shellcheck disable=SC2086
-[ -e "$dir/build.ninja" ] || { rm -rf "$dir" && meson setup "$dir" -Dcore_only=${only:-true} -Dcore_tests=${only:-true} -Dwerror=true $options; } >"$log" 2>&1 9>&- ||
+[ -e "$dir/build.ninja" ] && [ "$(cat "$dir.options" 2>/dev/null)" = "$options" ] ||
+    { rm -rf "$dir" && meson setup "$dir" $options && echo "$options" >"$dir.options"; } >"$log" 2>&1 9>&- ||
     { cat "$log" >&2; exit 1; }
 ninja -C "$dir" "$@" >"$log" 2>&1 9>&- || { grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | tail -60 >&2; exit 1; }
 [ "$variant" = package_defects ] || exit 0
