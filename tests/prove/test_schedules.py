@@ -17,7 +17,7 @@ from support.core_build import REPOSITORY
 RANDOM_RUNS = 4000
 WATCHDOG_S = 600
 SECONDS = float(os.environ.get("SLIPRING_SCHEDULES_SECONDS", "0"))
-LISTED = re.findall(r"X\((\w+)\)", (REPOSITORY / "core/tests/schedules/scenarios.c").read_text())
+LISTED = re.findall(r"X\((\w+)\)", (REPOSITORY / "core/tests/schedules/scenarios/scenarios.c").read_text())
 SCENARIOS = [name for name in LISTED if not name.startswith("litmus_")]
 LITMUS = {  # how many outcomes C11 allows; without load buffering, which none of these has
     "litmus_dekker_relaxed": 4,

@@ -8,9 +8,9 @@
 #include "stamped.h"
 #include "states.h"
 
-enum { NOBODY, READER, WRITER };             /* who lives on: a world's `before` */
-enum { LEAST_PUTS, MOST_PUTS, FIRST_SAW, SECOND_SAW, GIVEN, LEAST_RECEIVED, MOST_RECEIVED }; /* in the ledger */
-#define NOTED(what) (ledger->value[what])
+enum { NOBODY, READER, WRITER };             /* who lives on: a setup's `before` */
+enum { LEAST_PUTS, MOST_PUTS, FIRST_SAW, SECOND_SAW, GIVEN, LEAST_RECEIVED, MOST_RECEIVED }; /* in the journal */
+#define NOTED(what) (journal->value[what])
 
 static slipring_cells_writer *writer;
 static slipring_cells_reader *reader;
@@ -121,9 +121,9 @@ static void come_and_take(void) {
     close_reader();
 }
 
-static bool writer_free(const struct world *world) { return world->before != WRITER; }
-static bool reader_free(const struct world *world) { return world->before != READER; }
-static bool both_free(const struct world *world) { return world->before == NOBODY; }
+static bool writer_free(const struct setup *setup) { return setup->before != WRITER; }
+static bool reader_free(const struct setup *setup) { return setup->before != READER; }
+static bool both_free(const struct setup *setup) { return setup->before == NOBODY; }
 
 static const struct operation operations[] = {
     {"open a writer", NULL, open_writer, writer_free, NULL},
@@ -147,8 +147,8 @@ static const struct operation recoverers[] = {
 
 /* Survivors -------------------------------------------------------------------------------------------------- */
 
-static void begin(const struct world *world) {
-    depth = (uint32_t)world->detail;
+static void begin(const struct setup *setup) {
+    depth = (uint32_t)setup->detail;
     source = 0;
     held_count = 0;
     make_cells("t", depth);
@@ -160,10 +160,10 @@ static void begin(const struct world *world) {
     memcpy(held, elements, held_count * sizeof *held);
     given(elements, held_count);
     put(); /* not taken */
-    if (world->before != WRITER) close_writer();
-    if (world->before == READER) slipring_cells_reader_wait(reader, slipring_deadline(0.00001), 0);
-    if (world->before != READER) close_reader();
-    if (world->before != READER) held_count = 0;
+    if (setup->before != WRITER) close_writer();
+    if (setup->before == READER) slipring_cells_reader_wait(reader, slipring_deadline(0.00001), 0);
+    if (setup->before != READER) close_reader();
+    if (setup->before != READER) held_count = 0;
 }
 
 static void held_are_unchanged(void) {
@@ -180,7 +180,7 @@ static void accounts_are_exact(void) {
 
 static uint64_t a_bit_each(uint64_t puts) { return (UINT64_C(1) << puts) - 1; }
 
-static void judge(const struct world *world, enum mode mode, bool brief) {
+static void judge(const struct setup *setup, enum mode mode, bool brief) {
     uint32_t swept;
     (void)brief;
     held_are_unchanged();
@@ -189,9 +189,9 @@ static void judge(const struct world *world, enum mode mode, bool brief) {
     verdict->there[1] = first ? a_bit_each((second ? second : now) - first) : 0;
     verdict->there[2] = second ? a_bit_each(now - second) : 0;
     if (mode == BY_SWEEP) CHECK_OK(slipring_cells_sweep(bus, "t", &swept));
-    if (world->before != READER && mode == BY_ATTACH) reader = cells_reader("t"); /* before the writer */
-    if (world->before != WRITER) writer = cells_writer("t");
-    if (world->before != READER && mode != BY_ATTACH) reader = cells_reader("t");
+    if (setup->before != READER && mode == BY_ATTACH) reader = cells_reader("t"); /* before the writer */
+    if (setup->before != WRITER) writer = cells_writer("t");
+    if (setup->before != READER && mode != BY_ATTACH) reader = cells_reader("t");
     for (uint32_t i = 0; i <= 3 * depth; i++) put();
     held_are_unchanged();
     take();
@@ -205,20 +205,20 @@ static void judge(const struct world *world, enum mode mode, bool brief) {
     CHECK(info.writer_pid == 0 && info.reader_pid == 0);
 }
 
-static void end(const struct world *world) {
-    if (world->before == WRITER) close_writer();
-    if (world->before == READER) close_reader();
+static void end(const struct setup *setup) {
+    if (setup->before == WRITER) close_writer();
+    if (setup->before == READER) close_reader();
     CHECK_OK(slipring_cells_remove(bus, "t"));
 }
 
 #define OF_DEPTH(n) \
     {"depth " #n ", nobody lives on", 0, 0, NOBODY, n}, {"depth " #n ", a reader lives on", 0, 0, READER, n}, \
     {"depth " #n ", a writer lives on", 0, 0, WRITER, n}
-static const struct world worlds[] = {OF_DEPTH(1), OF_DEPTH(2), OF_DEPTH(3)};
+static const struct setup setups[] = {OF_DEPTH(1), OF_DEPTH(2), OF_DEPTH(3)};
 static const char *const suffixes[] = {"cells", NULL};
 
 static const struct subject subject = {
-    .name = "cells", .suffixes = suffixes, .worlds = worlds, .world_count = sizeof worlds / sizeof worlds[0],
+    .name = "cells", .suffixes = suffixes, .setups = setups, .setup_count = sizeof setups / sizeof setups[0],
     .operations = operations, .operation_count = sizeof operations / sizeof operations[0],
     .recoverers = recoverers, .recoverer_count = sizeof recoverers / sizeof recoverers[0],
     .begin = begin, .judge = judge, .end = end,

@@ -12,10 +12,10 @@
 
 #define BUFFERS 4
 #define WORDS 6
-enum { LEAST_SENT, MOST_SENT, FIRST_SAW, SECOND_SAW }; /* in the ledger */
-#define NOTED(what) (ledger->value[what])
+enum { LEAST_SENT, MOST_SENT, FIRST_SAW, SECOND_SAW }; /* in the journal */
+#define NOTED(what) (journal->value[what])
 
-enum { WRITER_GONE, WRITER_LIVES }; /* a world's `before`; its `delivery` is how many frames are held, `writers` how many
+enum { WRITER_GONE, WRITER_LIVES }; /* a setup's `before`; its `delivery` is how many frames are held, `writers` how many
                                        * of those behind them the survivor has not read yet, `detail` how many were sent */
 
 static struct writing w;
@@ -126,10 +126,10 @@ static void come_and_hold(void) {
 static void hold_one(void) {
     if (!take_frame(r, &mine[0])) mine[0].data = NULL;
 }
-static bool raced(const struct world *world) {
-    return world->before == WRITER_GONE && world->delivery == 1 && world->detail == 4;
+static bool raced(const struct setup *setup) {
+    return setup->before == WRITER_GONE && setup->delivery == 1 && setup->detail == 4;
 }
-static bool writer_gone(const struct world *world) { return world->before == WRITER_GONE; }
+static bool writer_gone(const struct setup *setup) { return setup->before == WRITER_GONE; }
 
 static const struct operation operations[] = {
     {"open a writer", NULL, open_writer, writer_gone, NULL},
@@ -164,21 +164,21 @@ static void read_all(void) {
     }
 }
 
-static void begin(const struct world *world) {
+static void begin(const struct setup *setup) {
     source = 0;
     next_id = 0;
     held_count = 0;
     open_writer();
     survivor = reading("t", READING(.start = SLIPRING_START_NEW));
-    for (int i = 0; i < world->detail; i++) {
+    for (int i = 0; i < setup->detail; i++) {
         send_one();
-        if (i < world->detail - world->delivery - world->writers) read_all();
+        if (i < setup->detail - setup->delivery - setup->writers) read_all();
     }
-    while (held_count < world->delivery) {
+    while (held_count < setup->delivery) {
         CHECK(take_frame(survivor, &held[held_count]));
         next_id = held[held_count++].id + 1;
     }
-    if (world->before == WRITER_GONE) close_writer();
+    if (setup->before == WRITER_GONE) close_writer();
 }
 
 static void held_are_unchanged(void) {
@@ -194,18 +194,18 @@ static void all_buffers_are_there(void) {
 
 static uint64_t a_bit_each(uint64_t frames) { return (UINT64_C(1) << frames) - 1; }
 
-static void judge(const struct world *world, enum mode mode, bool brief) {
+static void judge(const struct setup *setup, enum mode mode, bool brief) {
     (void)brief;
     held_are_unchanged();
     verify("t");
     if (mode == BY_SWEEP) sweep();
     if (mode == BY_ATTACH) subscriber("t", SUBSCRIBING(.start = SLIPRING_START_NEW));
-    if (world->before == WRITER_GONE) open_writer();
+    if (setup->before == WRITER_GONE) open_writer();
     uint64_t now = NOTED(LEAST_SENT) + 1, first = NOTED(FIRST_SAW), second = NOTED(SECOND_SAW);
     verdict->there[1] = first ? a_bit_each((second ? second : now) - first) : 0;
     verdict->there[2] = second ? a_bit_each(now - second) : 0;
     read_all();
-    if (world->delivery <= 1) CHECK_EQ(next_id, NOTED(LEAST_SENT)); /* there is room: the newest is not taken for another */
+    if (setup->delivery <= 1) CHECK_EQ(next_id, NOTED(LEAST_SENT)); /* there is room: the newest is not taken for another */
     for (int i = 0; i < 3 * BUFFERS; i++) {
         send_one();
         if (i % 3 == 0) read_all();
@@ -222,13 +222,13 @@ static void judge(const struct world *world, enum mode mode, bool brief) {
     no_dead_entries("t");
 }
 
-static void end(const struct world *world) {
-    if (world->before == WRITER_LIVES) close_writer();
+static void end(const struct setup *setup) {
+    if (setup->before == WRITER_LIVES) close_writer();
     reading_end(survivor);
     CHECK_OK(slipring_topic_remove(bus, "t"));
 }
 
-static const struct world worlds[] = {
+static const struct setup setups[] = {
     {"the writer is gone, one frame is held", 1, 0, WRITER_GONE, 4},
     {"the writer is gone, all frames but one are held", 3, 0, WRITER_GONE, 4},
     {"the writer is gone, slot wrap", 1, 0, WRITER_GONE, 31},
@@ -240,7 +240,7 @@ static const struct world worlds[] = {
 static const char *const suffixes[] = {"ring", "readers", "frames", NULL};
 
 static const struct subject subject = {
-    .name = "frames", .suffixes = suffixes, .worlds = worlds, .world_count = sizeof worlds / sizeof worlds[0],
+    .name = "frames", .suffixes = suffixes, .setups = setups, .setup_count = sizeof setups / sizeof setups[0],
     .operations = operations, .operation_count = sizeof operations / sizeof operations[0],
     .recoverers = recoverers, .recoverer_count = sizeof recoverers / sizeof recoverers[0],
     .begin = begin, .judge = judge, .end = end,
