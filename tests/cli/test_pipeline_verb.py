@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring pipeline``: what needs no Spark. Runs are in tests/spark/test_connect.py and in the example."""
+"""``slipring pipeline``: what needs no Spark. Runs are in tests/spark/cluster/test_connect.py and in the example."""
 
 from pathlib import Path
 

@@ -6,7 +6,6 @@ spark         the session, ended with its JVM after the last test of this direct
               its start: its JVM is nobody's leak; a query, worker or handle that a test leaves is.
 fast_spark    its settings, for sessions in processes of their own:
               ``slipring.spark.session("x", master="local[2,4]", **fast_spark)``
-driven, cmd, imu    for tests without Spark: stream readers, a reliable and a lossy topic
 """
 
 import pytest
@@ -46,37 +45,3 @@ def no_query_is_left(request):
         for query in left:
             query.stop()
         assert not left, f"queries are left: {left}"
-
-
-@pytest.fixture
-def driven(bus):
-    """Stream readers, called as Spark would; stopped afterwards, and what they as workers kept open closed."""
-    from slipring.spark.source import tasks
-    from spark.readers import Driven
-
-    made = []
-
-    def make(**options):
-        made.append(Driven(bus, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.stop()
-    while tasks._OPEN:
-        tasks._OPEN.popitem()[1].close()
-
-
-@pytest.fixture
-def cmd(bus):
-    """A reliable topic with ten messages, kept by somebody."""
-    publisher = bus.publisher("cmd", delivery="reliable", capacity=4096, slots=16)
-    publisher.send_many([b"%d" % n for n in range(10)])
-    return publisher
-
-
-@pytest.fixture
-def imu(bus):
-    publisher = bus.publisher("imu", capacity=4096, slots=16)
-    publisher.send_many([b"%d" % n for n in range(10)])
-    return publisher

@@ -12,9 +12,8 @@ killed. All by files, so that it works between any processes. (Spark stays at no
 
 from pathlib import Path
 
+from spark import PATIENCE_S
 from support.waiting import eventually
-
-PATIENCE_S = 200.0  # on a machine with much else to do
 
 
 class Moments:

@@ -51,8 +51,8 @@ def rows_of(number: int, order: str = "as they are") -> list[tuple[str, str]]:
 
 DOOMED = """
 import os, signal, sys
-sys.path[:0] = [tests, tests + "/spark"]
-import test_sink_outbox as outside
+sys.path.insert(0, tests)
+from spark.sink import test_outbox as outside
 from slipring._bus.exactly_once.origin import Origin
 from slipring._bus.exactly_once.origin import Origin
 from slipring._bus.exactly_once.outbox import Outbox
@@ -97,7 +97,7 @@ def test_killed_between_any_two_steps_of_publishing_a_batch_appears_once_as_firs
     for topic in "ab":
         bus.create(topic, delivery=delivery, capacity=65536)
         readers[topic] = bus.subscriber(topic)
-    doomed = processes.start(DOOMED, tests=str(Path(__file__).resolve().parents[1]))
+    doomed = processes.start(DOOMED, tests=str(Path(__file__).resolve().parents[2]))
     begun_by_the_first = killed = number = 0
     while True:
         doomed.say(number, "as they are", number + 1)

@@ -10,7 +10,7 @@ from slipring._bus.calls import envelope
 from slipring._bus.calls import protocol as m
 from slipring.pipelines.report import Report, write_page
 from slipring.pipelines.report.findings import find
-from spark.lake_rows import BEGAN_NS, frame, hole, message
+from spark.pipelines.lake_rows import BEGAN_NS, frame, hole, message
 
 S, MS = 10**9, 10**6
 CLIENT = "00112233aabbccdd"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from spark.cluster import Cluster, can_unshare
-from spark.moments import PATIENCE_S
+from spark import PATIENCE_S
+from spark.cluster.standalone import Cluster, can_unshare
 
 pytestmark = [
     pytest.mark.timeout(900),

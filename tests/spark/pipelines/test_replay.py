@@ -12,7 +12,7 @@ import pytest
 import slipring
 from slipring.pipelines.replay import order as replay_order
 from slipring.pipelines.replay.replay import Replayed, replay_rows
-from spark.lake_rows import BEGAN_NS, frame, hole, message
+from spark.pipelines.lake_rows import BEGAN_NS, frame, hole, message
 from support.waiting import eventually
 
 MS = 1_000_000

@@ -170,7 +170,7 @@ def test_sizes_times_and_lists_are_understood(given):
 
 
 def test_the_document_names_every_option_column_and_failure():
-    text = (Path(__file__).parents[2] / "docs/spec/spark-source.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/spec/spark-source.md").read_text()
     mine = (kind for kind in vars(failures).values() if isinstance(kind, type))
     classes = [kind.__name__ for kind in mine if kind.__module__ == failures.__name__]
     missing = [name for name in (*KNOWN, *COLUMNS, *classes) if f"`{name}`" not in text]

@@ -16,8 +16,8 @@ TRIALS = int(os.environ.get("SLIPRING_STEP_TRIALS", "150")) // 50
 
 INSTRUCTIONS = """
 import os, signal, sys
-sys.path[:0] = [tests, tests + "/spark"]
-import test_sink_instructions as outside
+sys.path.insert(0, tests)
+from spark.sink import test_instructions as outside
 from crash import steps
 
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # tracer and traced take turns
@@ -57,7 +57,7 @@ def test_killed_at_any_instruction_of_publishing_rows_none_is_lost_or_published_
 ):
     bus.create("t", delivery=delivery, capacity=4096, slots=16)
     sub = bus.subscriber("t")
-    doomed = processes.start(INSTRUCTIONS, tests=str(Path(__file__).resolve().parents[1]))
+    doomed = processes.start(INSTRUCTIONS, tests=str(Path(__file__).resolve().parents[2]))
     dice, got, number, killed = random.Random(1), [], 1, 0
     for _ in range(TRIALS):
         doomed.say(number, dice.randrange(9000))

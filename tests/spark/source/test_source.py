@@ -12,7 +12,7 @@ import slipring
 from support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(400)
-FIXTURE = Path(__file__).parent / "fixtures" / "checkpoint-v1"
+FIXTURE = Path(__file__).parent / "checkpoint-v1"
 
 
 @pytest.fixture

@@ -128,7 +128,7 @@ def test_every_row_of_an_arrow_message_is_a_row(decoder):
 
 
 def test_a_function_of_the_users_decodes(decoder):
-    make = decoder(valueFormat="spark.flatbuffers_like:decode", valueSchema="name STRING, x INT")
+    make = decoder(valueFormat="spark.source.flatbuffers_like:decode", valueSchema="name STRING, x INT")
     assert decoded(make, [struct.pack("<i4s", 7, b"ab")]) == [{"offset": 100, "name": "ab", "x": 7}]
 
 
@@ -138,7 +138,7 @@ GOOD_AND_BAD = [
     ("numpy", {"valueDtype": "[('x', 'i1')]"}, b"\1", [b"", b"\1\1"]),
     ("numpy", {"valueDtype": "[('x', 'u1')]", "valueSchema": "x TINYINT"}, b"\1", [b"\xff"]),
     ("arrow", {"valueSchema": "x TINYINT"}, arrow_of(1), [b"no", arrow_of(300)]),
-    ("spark.flatbuffers_like:decode", {"valueSchema": "x TINYINT"}, struct.pack("<i4s", 1, b""), [b"?"]),
+    ("spark.source.flatbuffers_like:decode", {"valueSchema": "x TINYINT"}, struct.pack("<i4s", 1, b""), [b"?"]),
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from layout import document
 from slipring.spark.errors import CursorGone, CursorInUse, CursorMoved, DataLoss
 from slipring.spark.source import cursors
 from slipring.spark.source import micro_batch_stream as progress
-from spark.readers import position
+from spark.source.readers import position
 from support.waiting import eventually
 
 

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from spark.test_sink import PATIENCE_S
+from spark import PATIENCE_S
 from support.waiting import eventually
 
 DRIVER = """

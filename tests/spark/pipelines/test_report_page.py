@@ -10,7 +10,7 @@ import pytest
 from slipring.pipelines.report import Report, write_page
 from slipring.pipelines.report.findings import Findings, find
 from slipring.pipelines.report.page import lanes, render
-from spark.lake_rows import frame, hole, message
+from spark.pipelines.lake_rows import frame, hole, message
 from support.browser import COVERED, DESKTOP, OVERFLOWS, PHONE, SCREENS, Browser, colours
 
 S, MS = 10**9, 10**6

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from spark import processes as of_spark
+from spark import PATIENCE_S
 from spark.moments import Moments
+from spark.source import spark_processes
 from support import tiers
 from support.waiting import eventually
 
-PATIENCE_S = 200.0  # a driver has to start first
 PER_BATCH = 150
 EVERY_MOMENT = {"processingTime": "0 seconds"}
 PUBLISHER = """
@@ -125,7 +125,7 @@ def run_to(spark, bus, moments, moment, number):
 
 
 def fails_after_its_source_process(spark, query, truth):
-    (victim,) = of_spark.source_processes(of_spark.jvm(spark))
+    (victim,) = spark_processes.source_processes(spark_processes.jvm(spark))
     os.kill(victim, signal.SIGKILL)
     return lambda: not query.isActive or truth.take()
 
@@ -135,15 +135,15 @@ import sys
 sys.path.insert(0, tests)
 import slipring.spark
 from pathlib import Path
-from spark import processes, test_exactly_once
 from spark.moments import Moments
+from spark.source import spark_processes, test_exactly_once
 
 spark = slipring.spark.session("driver", master="local[2,4]", **settings)
-say(processes.jvm(spark))
+say(spark_processes.jvm(spark))
 query = test_exactly_once.start(spark, bus, Moments(Path(folder)))
 query.awaitTermination()
 """
-TESTS = str(Path(__file__).parents[1])
+TESTS = str(Path(__file__).parents[2])
 # "cursor": before the first offset is logged.
 DRIVER_KILLS = tiers.kills(
     (("cursor", 0), ("logged", 0), ("running", 1), ("written", 2), ("committed", 4)),
@@ -205,7 +205,7 @@ def test_source_process_workers_and_publisher_may_die_at_any_moment(spark, bus, 
     for _ in range(2):
         number = moments.batches() + 1
         query = run_to(spark, bus, moments, "running", number)
-        for worker in of_spark.workers(of_spark.jvm(spark)):
+        for worker in spark_processes.workers(spark_processes.jvm(spark)):
             os.kill(worker, signal.SIGKILL)
         moments.release()
         moments.wait("committed", number, lambda query=query: query.isActive)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from slipring.pipelines import declarative
-from spark.test_sink import PATIENCE_S
+from spark import PATIENCE_S
 
 SERVER = """
 from slipring.spark import connect

@@ -12,7 +12,7 @@ from slipring.spark.bus_directory import BusDirectory
 from slipring.spark.errors import BadOption, OtherHost
 from slipring.spark.source import offset_ranges as plan
 from slipring.spark.source.loss_report import Tally, add
-from spark.readers import values
+from spark.source.readers import values
 from support.waiting import eventually
 
 # Beginning

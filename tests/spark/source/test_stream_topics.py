@@ -8,7 +8,7 @@ import pytest
 import slipring
 from layout import document
 from slipring.spark.errors import DataLoss, TopicReplaced
-from spark.readers import values
+from spark.source.readers import values
 
 
 def recreate(bus, publisher, delivery):

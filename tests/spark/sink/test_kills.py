@@ -4,10 +4,12 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
-from spark.test_sink import PATIENCE_S, RING, ROWS, check, read_until, ring_is_full, write_files
+from spark import PATIENCE_S
+from spark.sink.file_batches import RING, ROWS, check, read_until, ring_is_full, write_files
 from support import tiers
 from support.waiting import eventually
 
@@ -18,12 +20,12 @@ import sys
 sys.path.insert(0, tests)
 import slipring.spark
 import pyspark.cloudpickle
-from spark import test_sink
+from spark.sink import file_batches
 
-pyspark.cloudpickle.register_pickle_by_value(test_sink)
+pyspark.cloudpickle.register_pickle_by_value(file_batches)
 spark = slipring.spark.session("driver", master="local[2,4]", **settings)
 say(spark.sparkContext._gateway.proc.pid)
-query = test_sink.start(spark, source, bus, checkpoint)
+query = file_batches.start(spark, source, bus, checkpoint)
 say(query.awaitTermination(120))
 hear()
 """
@@ -33,7 +35,7 @@ hear()
 def test_drivers_killed_in_the_middle_of_batches_leave_every_row_once(bus, processes, fast_spark, tmp_path):
     source = write_files(tmp_path / "in", 2)
     variables = {
-        "tests": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "tests": str(Path(__file__).resolve().parents[2]),
         "settings": fast_spark,
         "source": str(source),
         "checkpoint": str(tmp_path / "checkpoint"),

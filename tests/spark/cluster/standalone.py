@@ -18,7 +18,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from spark.moments import PATIENCE_S
+from spark import PATIENCE_S
 from support.waiting import eventually
 
 UNSHARE = ["unshare", "--mount", "--propagation", "private"]
