@@ -4,13 +4,18 @@
 Examples: the `sh` block of each README is run in its directory; what it prints is the `text` block.
 Documents: the `python` blocks of each are one program; a `text` block right after one is what it prints. In a
 `console` block, lines that begin with `$ ` are commands, the others what they print.
+README: a `python` block that begins with a file name is that file; the `console` blocks name files and show the first
+lines they print, with other numbers.
 """
 
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -111,3 +116,73 @@ def test_the_commands_of_a_document_print_what_it_shows(document, environment, t
     for text in consoles:
         for command, expected in commands(text):
             assert run(["sh", "-eu", "-c", command], tmp_path, environment) == expected, command
+
+
+README = REPOSITORY / "README.md"
+NAMED = re.compile(r"# (\w+\.py)\n")
+
+
+def masked(line: str) -> str:
+    """The line with one digit for each number."""
+    return re.sub(r"\d+", "0", line)
+
+
+def shown_by(command: str) -> list[str]:
+    """The lines that the README shows below a command."""
+    found = [
+        shown
+        for kind, text in blocks(README)
+        if kind == "console"
+        for given, shown in commands(text)
+        if given == command
+    ]
+    assert len(found) == 1, command
+    return found[0].splitlines()
+
+
+@contextmanager
+def running(
+    command: list[str], directory: Path, environment: dict[str, str]
+) -> Iterator[subprocess.Popen[str]]:
+    """A program that does not end by itself, with its JVM if it starts one."""
+    process = subprocess.Popen(
+        command, cwd=directory, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """The directory with the files of the README."""
+    for kind, text in blocks(README):
+        if kind == "python":
+            (tmp_path / NAMED.match(text)[1]).write_text(text)
+    return tmp_path
+
+
+def test_the_readmes_subscriber_prints_what_its_publisher_sends(programs, environment):
+    expected = shown_by("python subscriber.py")
+    with ExitStack() as stack:
+        start = [
+            stack.enter_context(running([sys.executable, name], programs, environment))
+            for name in ("publisher.py", "subscriber.py")
+        ]
+        lines = [start[1].stdout.readline().rstrip("\n") for _ in expected]
+    assert [masked(line) for line in lines] == [masked(line) for line in expected]
+
+
+@pytest.mark.timeout(3 * WATCHDOG_S)
+def test_the_readmes_stream_publishes_what_it_shows(programs, environment):
+    environment |= spark.quick_environment()
+    expected = shown_by("slipring --bus robot sub rates")
+    with ExitStack() as stack:
+        for name in ("publisher.py", "rates.py"):
+            stack.enter_context(running([sys.executable, name], programs, environment))
+        tail = ["slipring", "--bus", "robot", "sub", "rates", "--start", "oldest"]
+        reader = stack.enter_context(running(tail, programs, environment))
+        lines = [reader.stdout.readline().rstrip("\n") for _ in expected]
+    assert [masked(line) for line in lines] == [masked(line) for line in expected]
