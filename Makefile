@@ -64,7 +64,7 @@ lint: setup
 
 storm: setup
 	SLIPRING_STORM_SECONDS=$(SECONDS) SLIPRING_STORM_KILLS=$(KILLS) $(BIN)/python -m pytest -s \
-		tests/crash/test_storm.py tests/crash/test_storm_structures.py -o timeout=0
+		tests/crash/storms/test_storm.py tests/crash/storms/test_storm_structures.py -o timeout=0
 
 nested: setup
 	SLIPRING_ONE_IN=$(ONE_IN) $(BIN)/python -m pytest -s tests/prove/test_two_deaths.py -k "not sanitizers"

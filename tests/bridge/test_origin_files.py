@@ -124,7 +124,7 @@ def test_an_origin_that_found_no_space_can_be_opened_when_there_is(processes, st
 DOOMED = """
 import os, signal, sys
 sys.path.insert(0, tests)
-from crash import steps
+from crash.instructions import steps
 from slipring.bridge import origin_files
 
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # tracer and traced take turns

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 import slipring
-from crash.tally import Tally
+from crash.storms.tally import Tally
 from storm import native
 from support.waiting import eventually
 

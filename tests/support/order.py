@@ -26,13 +26,13 @@ LONGEST_FIRST = [
     "tests/package/test_examples_run.py",
     "tests/spark/sink/test_kills.py",
     "tests/spark/cluster/test_two_executors.py",
-    "tests/crash/test_storm.py",
+    "tests/crash/storms/test_storm.py",
     "tests/hostile/test_faults.py",
     "tests/hostile/test_extreme_words.py",
     "tests/lake/test_killed.py",
     "tests/processes/test_waiting.py",
     "tests/bridge/test_kills.py",
-    "tests/crash/test_cells_any_instruction.py",
+    "tests/crash/instructions/test_cells_any_instruction.py",
     SHARED["show"],
 ]
 

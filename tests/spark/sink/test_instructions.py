@@ -18,7 +18,7 @@ INSTRUCTIONS = """
 import os, signal, sys
 sys.path.insert(0, tests)
 from spark.sink import test_instructions as outside
-from crash import steps
+from crash.instructions import steps
 
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # tracer and traced take turns
 while True:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ends of cells, as crash/structures.py has them in Python: an element is a body of one size. */
+ * The ends of cells, as crash/storms/structures.py has them in Python: an element is a body of one size. */
 #include <sched.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A writer and a reader of frames, as crash/structures.py has them in Python: a frame is a body of one size. */
+ * A writer and a reader of frames, as crash/storms/structures.py has them in Python: a frame is a body of one size. */
 #include <sched.h>
 #include <string.h>
 

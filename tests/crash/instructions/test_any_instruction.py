@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 import slipring
-from crash import steps
+from crash.instructions import steps
 from crash.rings import RING
 from storm import bodies
 from storm.fork_server import ForkServer
@@ -77,12 +77,12 @@ def test_process_killed_at_any_instruction_of_any_call_disturbs_nobody(bus, bus_
     calls = [*steps.PUBLISHING, *steps.SUBSCRIBING, *steps.OPENING]
     survivors = Survivors(bus, writers)
     killed = 0
-    with ForkServer(preload=["crash.steps"]) as server:
+    with ForkServer(preload=["crash.instructions.steps"]) as server:
         for number in range(TRIALS // len(KINDS)):
             call = calls[number % len(calls)]
             opening = call in steps.OPENING
             child = server.start(
-                "crash.steps:doom",
+                "crash.instructions.steps:doom",
                 root=str(bus_root),
                 call=call,
                 number=number,

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from crash import steps
-from crash.test_any_instruction import MOST_SYSTEM_CALLS, TRIALS
+from crash.instructions import steps
+from crash.instructions.test_any_instruction import MOST_SYSTEM_CALLS, TRIALS
 from storm.fork_server import ForkServer
 
 CALLS = [*steps.WRITING_CELLS, *steps.READING_CELLS, *steps.OPENING_CELLS]
@@ -63,13 +63,13 @@ class World:
 @pytest.mark.parametrize("depth", [1, 3])
 def test_an_end_killed_at_any_instruction_disturbs_nobody(bus, bus_root, depth):
     world, killed = World(bus, depth), 0
-    with ForkServer(preload=["crash.steps"]) as server:
+    with ForkServer(preload=["crash.instructions.steps"]) as server:
         for trial in range(TRIALS // 2):
             call = CALLS[trial % len(CALLS)]
             world.prepare(call)
             opening = call in steps.OPENING_CELLS
             child = server.start(
-                "crash.steps:doom",
+                "crash.instructions.steps:doom",
                 root=str(bus_root),
                 call=call,
                 number=world.cells.stats()["puts"],

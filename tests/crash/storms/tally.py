@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy
 
-from crash.storms import SEED, Storm
+from crash.storms.storm import SEED, Storm
 
 PERCENTS = (50, 90, 99, 99.9, 100)
 WORST = 5  # gaps that are shown one by one

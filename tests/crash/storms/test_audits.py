@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import slipring
-from crash import structures_audit
+from crash.storms import structures_audit
 from storm import audit, bodies, journal, native
 from storm.audit import Life
 from storm.board import Board

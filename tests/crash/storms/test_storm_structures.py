@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 import slipring
-from crash import structures_audit
-from crash.storms import KILLS, SECONDS, Storm, epochs
-from crash.structures import ELEMENT_BYTES, FRAME_SHAPE
+from crash.storms import structures_audit
+from crash.storms.storm import KILLS, SECONDS, Storm, epochs
+from crash.storms.structures import ELEMENT_BYTES, FRAME_SHAPE
 from storm import audit
 from storm.supervisor import Role
 
@@ -61,7 +61,7 @@ def storms(bus_root, tmp_path, tally, workers_in_c):
 
 
 def role(name: str, function: str, topic: str, in_c: bool, mortal: bool = True) -> Role:
-    return Role(name, f"crash.structures:{function}", topic, {}, mortal, in_c)
+    return Role(name, f"crash.storms.structures:{function}", topic, {}, mortal, in_c)
 
 
 def test_kills_of_either_end_of_cells_leave_the_other_whole_elements_in_order(storms, tally):

@@ -18,7 +18,7 @@ KILLS = int(os.environ.get("SLIPRING_STORM_KILLS") or "0")
 SECONDS = float(os.environ.get("SLIPRING_STORM_SECONDS") or "40")
 SCENARIOS = 8  # that share them
 EPOCH_S, EPOCH_KILLS = 20.0, 400  # a longer storm is made of several, so that the journals stay small
-PRELOAD = ["storm.roles", "crash.structures", "storm.native", "pyarrow"]
+PRELOAD = ["storm.roles", "crash.storms.structures", "storm.native", "pyarrow"]
 
 
 class Storm(Supervisor):

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import slipring
-from crash.storms import SECONDS
+from crash.storms.storm import SECONDS
 from storm.board import Board
 from storm.fork_server import ForkServer
 from support.waiting import eventually
@@ -38,8 +38,11 @@ def subscribe(root: str, board_path: str) -> None:
 def test_publisher_and_subscriber_killed_hundreds_of_times_affect_only_themselves(bus_root, tmp_path, first):
     board = Board(tmp_path / "board")
     config = {"root": str(bus_root), "board_path": str(tmp_path / "board")}
-    targets = {PUBLISHER: "crash.test_readme:publish", SUBSCRIBER: "crash.test_readme:subscribe"}
-    with ForkServer(preload=["crash.test_readme"]) as server:
+    targets = {
+        PUBLISHER: "crash.storms.test_readme:publish",
+        SUBSCRIBER: "crash.storms.test_readme:subscribe",
+    }
+    with ForkServer(preload=["crash.storms.test_readme"]) as server:
         order = (PUBLISHER, SUBSCRIBER) if first == "publisher first" else (SUBSCRIBER, PUBLISHER)
         alive = {role: server.start(targets[role], **config) for role in order}
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import slipring
-from crash.storms import KILLS, SECONDS, Storm, epochs
+from crash.storms.storm import KILLS, SECONDS, Storm, epochs
 from storm import audit
 from storm.journal import Kind
 from storm.supervisor import Role
