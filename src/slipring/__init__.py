@@ -32,7 +32,7 @@ from ._bus.bus import Bus
 from ._bus.member import Member
 from ._bus.publisher import Publisher
 from ._bus.subscriber import Message, Subscriber
-from ._bus.waiting import wait
+from ._bus.wait import wait
 from .errors import (
     BadArgument,
     BadArguments,
@@ -67,7 +67,7 @@ if typing.TYPE_CHECKING:
     from ._bus.frames.frames import Frames
     from ._bus.frames.publisher import FramePublisher
     from ._bus.frames.subscriber import Frame, FrameSubscriber
-    from ._bus.pattern_subscriber import PatternSubscriber
+    from ._bus.patterns.subscriber import PatternSubscriber
 
 __version__ = "0.1.0"
 
@@ -125,7 +125,7 @@ _LATER = {
     "FramePublisher": "frames.publisher",
     "FrameSubscriber": "frames.subscriber",
     "Frames": "frames.frames",
-    "PatternSubscriber": "pattern_subscriber",
+    "PatternSubscriber": "patterns.subscriber",
     "Server": "calls.server.server",
     "current_call": "calls.server.method_call",
 }

@@ -31,8 +31,7 @@ with slipring.Bus("test", root=sys.argv[1]) as bus:
 @pytest.fixture
 def hide(monkeypatch):
     def hide() -> None:
-        boot = sys.modules["slipring._bus.boot"]
-        monkeypatch.setattr(boot, "_PATH", "/proc/nothing/boot_id")
+        monkeypatch.setattr(process_identity, "_BOOT_ID", "nothing/boot_id")
 
     return hide
 

@@ -17,18 +17,14 @@ import asyncio
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from slipring.errors import Closed, SlipringError
+from slipring.errors import SlipringError
 
 from .logs import log
 from .native import _native
 from .settings import timeout_s
-from .waits import INBOX_BELLS
-
-if TYPE_CHECKING:
-    from .subscriber import Message, Subscriber
-    from .waits import Waitable
+from .wait import INBOX_BELLS, Waitable
 
 T = TypeVar("T")
 
@@ -187,22 +183,3 @@ async def until(item: Waitable, timeout: float | None, take: Callable[[], T | No
         taken = take()
         if taken is not None:
             return taken
-
-
-class Messages:
-    """`async for message in subscriber`: until it is closed."""
-
-    def __init__(self, subscriber: Subscriber) -> None:
-        self._subscriber = subscriber
-
-    def __aiter__(self) -> Messages:
-        return self
-
-    async def __anext__(self) -> Message:
-        try:
-            message = await self._subscriber.arecv(None)
-        except Closed:
-            raise StopAsyncIteration from None
-        if message is None:
-            raise StopAsyncIteration
-        return message

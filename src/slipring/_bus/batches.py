@@ -11,8 +11,20 @@ if TYPE_CHECKING:
     import pyarrow as arrow
 
 
+class ArrowBatch:
+    """The two capsules of a batch of the compiled part, for pyarrow (the Arrow PyCapsule protocol)."""
+
+    __slots__ = ("_capsules",)
+
+    def __init__(self, capsules: tuple[object, object]) -> None:
+        self._capsules = capsules
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        return self._capsules
+
+
 def pyarrow() -> types.ModuleType:
-    """The package; an ImportError says which extra brings it."""
+    """Import pyarrow; an ImportError names the extra that brings it."""
     try:
         import pyarrow
     except ImportError as error:
@@ -21,13 +33,12 @@ def pyarrow() -> types.ModuleType:
     if sys.modules.get("IPython") is not None:
         from . import notebook
 
-        notebook.show_batches(found)
+        notebook.show_batches(found, _schema(found))
     return found
 
 
-def schema() -> arrow.Schema:
-    """The columns of `Subscriber.recv_batch`, as the core makes them."""
-    pa = pyarrow()
+def _schema(pa: Any) -> arrow.Schema:
+    """Return the columns of `Subscriber.recv_batch`, as the core makes them."""
     columns: dict[str, Any] = {
         "topic": pa.string(),
         "offset": pa.int64(),
@@ -40,10 +51,10 @@ def schema() -> arrow.Schema:
 
 
 def joined(batches: list[arrow.RecordBatch]) -> arrow.RecordBatch:
-    """One batch with the rows of all."""
+    """Return one batch with the rows of all."""
     pa = pyarrow()
     if not batches:
-        return pa.RecordBatch.from_pylist([], schema=schema())
+        return pa.RecordBatch.from_pylist([], schema=_schema(pa))
     if len(batches) == 1:
         return batches[0]
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

@@ -1,26 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bus: a set of topics (topics.py), and the handles made from it; for cells, frames and calls see patterns.py."""
+"""Bus: a set of topics, and the handles made from it: publishers, subscribers, members, cells, frames, calls.
+
+Another kind of bus (slipring.bridge, slipring.testing) replaces the methods that begin with one underscore and use
+files, and keeps the others. Cells, frames, calls and patterns are imported at their first use: most processes only
+publish and subscribe.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 import weakref
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, cast
 
-from slipring.errors import BadArgument, Closed
+from slipring.errors import Closed, TopicNotFound
 
-from . import directory, settings, transports
+from . import directory, kinds, notebook, settings, transports
+from .closing import Closing
+from .frames import streams as frame_streams
 from .member import Member
-from .patterns import Patterns
+from .native import _native
 from .publisher import Publisher
+from .settings import SubscriberSettings
 from .subscriber import Subscriber
+from .wait import Clock
 
 if TYPE_CHECKING:
-    from .pattern_subscriber import PatternSubscriber
+    from .calls.client.client import Client
+    from .calls.codecs import Codec
+    from .calls.runtime import Runtime
+    from .calls.server.server import Server
+    from .cells.cells import Cells
+    from .cells.store import CellsStore
+    from .frames.frames import Frames
+    from .frames.store import FrameStore
+    from .patterns.subscriber import PatternSubscriber
 
 
-class Bus(Patterns):
+class Made(Protocol):
+    """The handles that were made from a bus and are still referenced."""
+
+    def add(self, made: Any, /) -> None: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Bus(Closing):
     """A named set of topics on this host.
 
     >>> bus = slipring.Bus("robot")
@@ -28,7 +53,12 @@ class Bus(Patterns):
     >>> sub = bus.subscriber("imu")
     """
 
+    clock: Clock = time  # of time-outs and time stamps; the stepped bus (slipring.testing) has a virtual one
+    _handles: Made
+    _services: Made
     _member: type[Member] = Member
+    _awaits_patterns = True  # whether asyncio can wait on a pattern
+    _look_every_s = 0.02  # of a pattern that has nothing to receive: between two checks for new topics
 
     def __new__(
         cls, name: str = "default", *, root: str | os.PathLike[str] | None = None, **of_subclasses: Any
@@ -36,9 +66,59 @@ class Bus(Patterns):
         return super().__new__(transports.chosen(cls, name, root))
 
     def __init__(self, name: str = "default", *, root: str | os.PathLike[str] | None = None) -> None:
-        super().__init__(name, root=root)
-        self._handles = weakref.WeakSet()
-        self._services = weakref.WeakSet()
+        if not isinstance(name, str):
+            raise TypeError(f"name must be str, not {type(name).__name__}")
+        settings.check_text("name", name)
+        self.name = name
+        self.root = directory.absolute_root(root)
+        self.path = os.path.join(self.root, name)
+        self._closed = False
+        self._handles, self._services = weakref.WeakSet(), weakref.WeakSet()
+        directory.check(self.root, self.path, root is None and "SLIPRING_ROOT" not in os.environ)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Closed("this bus is closed")
+
+    def _topic(self, topic: str) -> str:
+        """Return the name of a topic after all checks."""
+        self._check_open()
+        if not isinstance(topic, str):
+            raise TypeError(f"topic must be str, not {type(topic).__name__}")
+        settings.check_text("topic", topic)
+        return topic
+
+    # Publishing and subscribing
+
+    @settings.names_its_parameters
+    def create(
+        self,
+        topic: str,
+        capacity: int | str | None = None,
+        slots: int | None = None,
+        delivery: str | None = None,
+        writers: str | None = None,
+        mode: int | None = None,
+        exist_ok: bool = True,
+        *,
+        max_readers: int | None = None,
+        max_writers: int | None = None,
+        max_cursors: int | None = None,
+    ) -> None:
+        """Create a topic. Defaults: "16MiB", lossy, many writers, 0o600.
+
+        Settings that are given must match a topic that exists already; the others are taken from it."""
+        given = settings.given(
+            capacity, slots, delivery, writers, mode, max_readers, max_writers, max_cursors
+        )
+        self._create(self._topic(topic), given, exist_ok)
+
+    def _create(self, topic: str, given: dict[str, Any], exist_ok: bool) -> None:
+        self._make(topic, settings.topic_settings(**given), exist_ok)
+
+    def _make(self, topic: str, checked: dict[str, int], exist_ok: bool) -> None:
+        directory.make(self.root, self.path)
+        _native.topic_create(self.path, topic, checked, exist_ok)
 
     @settings.names_its_parameters
     def publisher(
@@ -62,11 +142,17 @@ class Bus(Patterns):
         exist_ok=False raises TopicExists when there is one, must_exist=True TopicNotFound when there is none."""
         if not isinstance(sender, str):
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
-        given = {
-            "capacity": capacity, "slots": slots, "delivery": delivery, "writers": writers, "mode": mode,
-            "max_readers": max_readers, "max_writers": max_writers, "max_cursors": max_cursors,
-            "must_exist": must_exist or None,
-        }  # fmt: skip
+        given = settings.given(
+            capacity,
+            slots,
+            delivery,
+            writers,
+            mode,
+            max_readers,
+            max_writers,
+            max_cursors,
+            must_exist or None,
+        )
         return self._open_publisher(topic, sender, given, exist_ok)
 
     def _open_publisher(self, topic: str, sender: str, given: dict[str, Any], exist_ok: bool) -> Publisher:
@@ -76,9 +162,9 @@ class Bus(Patterns):
             self._make(topic, checked, False)
         return self._publisher(topic, sender, checked)
 
-    def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
+    def _publisher(self, topic: str, sender: str, checked: dict[str, int]) -> Publisher:
         directory.make(self.root, self.path)
-        publisher = Publisher(self.path, topic, sender, given)
+        publisher = Publisher(self.path, topic, sender, checked)
         self._handles.add(publisher)
         return publisher
 
@@ -100,90 +186,36 @@ class Bus(Patterns):
 
         start: "new" (or "latest"), "last", "oldest" (or "earliest"), or a sequence. A topic with a wildcard, such as
         "cam.*", stands for all topics that match, those that appear later too: a `PatternSubscriber`."""
-        if settings.is_pattern(topic):
-            return self._match(
-                topic, start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires
-            )
-        return self._subscribe(
-            topic, start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, None
+        given = SubscriberSettings(
+            start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires
         )
+        return self._match(topic, given) if settings.is_pattern(topic) else self._subscribe(topic, given)
 
-    def _match(
-        self,
-        pattern: str,
-        start: str | SupportsIndex,
-        lossy: bool | None,
-        cursor: str | None,
-        conflate: bool,
-        types: Iterable[str] | None,
-        ignore_types: Iterable[str],
-        ignore_senders: Iterable[str],
-        expires: float | None,
-    ) -> Subscriber:
-        if self._closed:
-            raise Closed("this bus is closed")
+    def _match(self, pattern: str, given: SubscriberSettings) -> Subscriber:
+        self._check_open()
         settings.check_pattern(pattern)
-        self._check_cursor(cursor, expires)
-        settings.expiry_ns(expires)
-        only = None if types is None else settings.texts("types", types)
-        without = (
-            settings.texts("ignore_types", ignore_types),
-            settings.texts("ignore_senders", ignore_senders),
-        )
+        checked = given.checked()
 
-        def subscribe(topic: str, begin: str | int) -> Subscriber:
-            return self._subscribe(topic, begin, lossy, cursor, conflate, only, *without, expires, None)
+        def subscribe(topic: str, start: str | int) -> Subscriber:
+            return self._subscribe(topic, checked._replace(start=start))
 
-        made = self._pattern_class()(self, pattern, start, subscribe)
+        made = self._pattern_class()(self, pattern, given.start, subscribe)
         self._handles.add(made)
-        return cast("Subscriber", made)  # not one by birth, but with its methods
-
-    _awaits_patterns = True
+        return cast("Subscriber", made)  # another class with the same methods
 
     def _pattern_class(self) -> type[PatternSubscriber]:
-        from .pattern_subscriber import PatternSubscriber  # few need it
+        from .patterns.subscriber import PatternSubscriber
 
         return PatternSubscriber
 
-    def _check_cursor(self, cursor: str | None, expires: float | None) -> None:
-        if cursor is not None:
-            if not isinstance(cursor, str):
-                raise TypeError(f"cursor must be str, not {type(cursor).__name__}")
-            self._check_text("cursor", cursor)
-        elif expires is not None:
-            raise BadArgument("expires belongs to a cursor: give cursor= too", argument="expires")
-
-    def _subscribe(
-        self,
-        topic: str,
-        start: str | SupportsIndex,
-        lossy: bool | None,
-        cursor: str | None,
-        conflate: bool,
-        types: Iterable[str] | None,
-        ignore_types: Iterable[str],
-        ignore_senders: Iterable[str],
-        expires: float | None,
-        own: tuple[int, int] | None,
-    ) -> Subscriber:
-        self._check_cursor(cursor, expires)
-        arguments = (
-            *settings.start_place(start),
-            -1 if lossy is None else int(bool(lossy)),
-            bool(conflate),
-            cursor,
-            settings.expiry_ns(expires),
-            None if types is None else settings.texts("types", types),
-            settings.texts("ignore_types", ignore_types),
-            settings.texts("ignore_senders", ignore_senders),
-            own,
-        )
+    def _subscribe(self, topic: str, given: SubscriberSettings) -> Subscriber:
+        arguments = given.for_core()
         return self._subscriber(self._topic(topic), arguments)
 
     def _subscriber(self, topic: str, arguments: tuple[Any, ...]) -> Subscriber:
         subscriber = Subscriber(self.path, topic, arguments)
         if not subscriber.attached:
-            self._clear_half(topic)
+            kinds.remove_half(self.path, topic)
         self._handles.add(subscriber)
         return subscriber
 
@@ -209,23 +241,215 @@ class Bus(Patterns):
         max_cursors: int | None = None,
         exist_ok: bool = True,
     ) -> Member:
-        """Return a member, which sends and receives on one topic. The topic is reliable when this creates it, unless
-        delivery= says otherwise; other settings as in `create`."""
+        """Return a member, which sends and receives on one topic.
+
+        When this creates the topic, it is reliable unless delivery= is given; other settings as in `create`."""
         if delivery is None and topic not in self.topics():
             delivery = "reliable"
-        publisher = self.publisher(
-            topic, sender, capacity=capacity, slots=slots, delivery=delivery, writers=writers, mode=mode,
-            max_readers=max_readers, max_writers=max_writers, max_cursors=max_cursors, exist_ok=exist_ok,
-        )  # fmt: skip
+        given = settings.given(
+            capacity, slots, delivery, writers, mode, max_readers, max_writers, max_cursors
+        )
+        publisher = self.publisher(topic, sender, exist_ok=exist_ok, **given)
         try:
             entry = None if own else publisher._entry()
-            subscriber = self._subscribe(
-                topic, start, lossy, None, False, types, ignore_types, ignore_senders, None, entry
+            reading = SubscriberSettings(
+                start, lossy, None, False, types, ignore_types, ignore_senders, None, entry
             )
+            subscriber = self._subscribe(topic, reading)
         except BaseException:
             publisher.close()
             raise
         return self._member(publisher, subscriber, reliable=self.stats(topic)["delivery"] == "reliable")
+
+    # Cells, frames and calls: over a store or runtime that another kind of bus replaces
+
+    @settings.names_its_parameters
+    def cells(
+        self,
+        name: str,
+        dtype: Any = None,
+        depth: int | None = None,
+        shape: int | Iterable[int] | None = None,
+        *,
+        size: int | None = None,
+        mode: int | None = None,
+        exist_ok: bool = True,
+    ) -> Cells:
+        """Return cells: the newest `depth` (default 4) values of one writer for one reader.
+
+        The values are of numpy, or of `size` bytes. Creates the cells when they are missing. Settings that are given
+        must match cells that exist already; the others are taken from them."""
+        from .cells import cells
+
+        arguments = (dtype, depth, shape, size, mode, exist_ok)
+        store = self._cells_store()
+        cells.create(store, self._topic(name), *arguments)
+        return cells.Cells(store, name, self._handles.add)
+
+    def _cells_store(self) -> CellsStore:
+        from .cells.store import SharedCells
+
+        return SharedCells(self.path, lambda: directory.make(self.root, self.path))
+
+    @settings.names_its_parameters
+    def frames(
+        self,
+        topic: str,
+        shape: Any = None,
+        dtype: Any = None,
+        buffers: SupportsIndex | None = None,
+        streams: Any = None,
+        *,
+        mode: int | None = None,
+        max_readers: int | None = None,
+    ) -> Frames:
+        """Return frames: large arrays, in place, with `.publisher()` and `.subscriber()`.
+
+        A publisher needs shape; dtype is "u1" and buffers 4 by default. streams: names, or a dict by name. Settings
+        that are not given are taken from frames that exist already."""
+        from .frames.frames import Frames
+
+        given = {"mode": mode, "max_readers": max_readers}
+        arguments = (shape, dtype, buffers, streams, given)
+        return Frames(self, self._frame_store(), self._topic(topic), *arguments)
+
+    def _frame_store(self) -> FrameStore:
+        from .frames.store import SharedFrames
+
+        return SharedFrames(self.path, lambda: directory.make(self.root, self.path))
+
+    @settings.names_its_parameters
+    def server(
+        self,
+        service: str,
+        *,
+        workers: int = 1,
+        codec: str | Codec = "msgpack",
+        backlog: int = 1024,
+        tasks: int = 1000,
+        capacity: int | str = "4MiB",
+        max_clients: int = 256,
+        mode: int | None = None,
+        tracebacks: bool = False,
+    ) -> Server:
+        """Return a server of methods: `server.method(function)`, then `server.start()`.
+
+        workers plain methods run at once, up to backlog calls wait for them; up to tasks async methods run at once.
+        tracebacks=True sends the traceback of a failed method to its caller."""
+        from .calls.server.server import Server
+
+        server = Server(
+            self, service, workers=workers, codec=codec, backlog=backlog, tasks=tasks,
+            capacity=capacity, max_clients=max_clients, mode=mode, tracebacks=tracebacks,
+        )  # fmt: skip
+        self._services.add(server)
+        return server
+
+    @settings.names_its_parameters
+    def client(
+        self,
+        service: str,
+        timeout: float | None = 5.0,
+        *,
+        codec: str | Codec = "msgpack",
+        capacity: int | str = "1MiB",
+        max_answer: int | str = "256MiB",
+        window: int = 16,
+        mode: int | None = None,
+    ) -> Client:
+        """Return a client of a service: `client.call("method", …)`.
+
+        timeout is for each call. capacity is of its reply topic; answers of up to max_answer are taken; window parts
+        of a stream are sent ahead."""
+        from .calls.client.client import Client
+
+        client = Client(
+            self, service, timeout, codec=codec, capacity=capacity, max_answer=max_answer,
+            window=window, mode=mode,
+        )  # fmt: skip
+        self._services.add(client)
+        return client
+
+    def _calls_runtime(self) -> Runtime:
+        from .calls.runtime import Runtime
+
+        return Runtime(self)
+
+    # The contents of the bus
+
+    def topics(self) -> list[str]:
+        """Return the names of the topics that exist, sorted."""
+        self._check_open()
+        return sorted(self._names())
+
+    def contents(self) -> dict[str, str]:
+        """Return everything on the bus by name: "topic" or "cells"."""
+        self._check_open()
+        return {name: kind.noun for name, kind in kinds.contents(self._files()).items()}
+
+    def _names(self) -> list[str]:
+        return kinds.topics(self._files())
+
+    def _files(self) -> list[str]:
+        return directory.listed(self.path)  # empty before the first topic
+
+    def stats(self, topic: str) -> dict[str, Any]:
+        """Return the counters and tables of a topic, or of cells, as they stand in shared memory."""
+        kind = kinds.kind_of(self.path, self._topic(topic))
+        if kind is not kinds.TOPIC:
+            return notebook.Facts(kind.stats(self.path, topic))
+        stats = kinds.with_ages(self._tables(topic), self.clock.time_ns())
+        if stats.get("content") == "frames":
+            stats["streams"] = frame_streams.look(self.path, topic)
+        return notebook.Facts({"topic": topic, **stats})
+
+    def _tables(self, topic: str) -> dict[str, Any]:
+        return _native.topic_stats(self.path, topic)
+
+    def cursors(self, topic: str) -> list[dict[str, Any]]:
+        """Return the topic's cursors: name, position, lag, age_s, expires_s, attached."""
+        cursors: list[dict[str, Any]] = self.stats(topic)["cursors"]
+        return cursors
+
+    def drop_cursor(self, topic: str, name: str) -> None:
+        """Remove a cursor; the messages that only it kept may be reclaimed."""
+        settings.check_text("cursor", name)
+        self._drop_cursor(self._topic(topic), name)
+
+    def _drop_cursor(self, topic: str, name: str) -> None:
+        _native.cursor_drop(self.path, topic, name)
+
+    def remove(self, topic: str, missing_ok: bool = False) -> None:
+        """Remove a topic, or cells. Handles that use it raise TopicGone."""
+        try:
+            self._remove(self._topic(topic))
+        except TopicNotFound:
+            if not missing_ok:
+                raise
+
+    def _remove(self, topic: str) -> None:
+        kinds.kind_of(self.path, topic).remove(self.path, topic)
+
+    def doctor(self, repair: bool = False) -> list[dict[str, str]]:
+        """Return findings: damaged topics, and files and entries of crashed processes, which repair=True clears."""
+        self._check_open()
+        from . import doctor  # few processes need it
+
+        return doctor.examine(self.path, self._files(), repair)
+
+    # For subscribers of patterns: which topics there are
+
+    def _identities(self, stamp: object) -> tuple[object, dict[str, int] | None]:
+        """Return a stamp for the next call, and each topic with its identity; None when nothing has changed since.
+
+        An identity differs from that of every other topic of the same name while either is in use."""
+        return kinds.identities(self.path, stamp)
+
+    def _identity(self, topic: str) -> int | None:
+        """Return the identity of a topic, or None when there is no such topic."""
+        return kinds.identity(self.path, topic)
+
+    # The end
 
     def close(self) -> None:
         """Close every handle made from this bus; their waits end with Closed."""
@@ -240,14 +464,11 @@ class Bus(Patterns):
         return self._closed
 
     def __reduce__(self) -> Any:
-        """As its name and root: the copy is the same bus, opened by whoever unpickles it."""
-        if self._closed:
-            raise Closed("this bus is closed")
+        """Reduce to the name and root: the copy is the same bus, opened by the process that unpickles it."""
+        self._check_open()
         return _reopen, (type(self), self.name, self.root)
 
     def _repr_html_(self) -> str:
-        from . import notebook  # only notebooks need it
-
         return notebook.bus(self)
 
     def __repr__(self) -> str:

@@ -1,11 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all handles have in common: their block ends with close(), and they stay in the process that made them."""
+"""The base of all handles: a `with` block closes them, and they stay in the process that made them.
+
+`multiprocessing` (spawn, forkserver), process pools and Spark pickle what they pass on. A handle is a lock and a
+mapping of the process that opened it, so it cannot be sent. A Bus can: it is sent as its name and root, and opens
+handles of its own there. A Message is sent as a value.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import copyreg
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from .pickling import Unpicklable
+from .native import _native
+
+
+def refuse(handle: object) -> NoReturn:
+    raise TypeError(
+        f"a {type(handle).__name__} cannot be pickled: pass the Bus to the other process and open it there"
+    )
+
+
+class Unpicklable:
+    """Base of handles written in Python."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> NoReturn:
+        refuse(self)
 
 
 class Closing(Unpicklable):
@@ -28,3 +49,15 @@ class Closing(Unpicklable):
 
     async def __aexit__(self, *exc: object) -> None:
         self.close()
+
+
+def _message(message: _native.Message) -> tuple[Any, ...]:
+    """Reduce a message to a value: a body that is read in place, or lies in the caller's buffer, is copied."""
+    body = message.body
+    plain = bytes(body) if isinstance(body, memoryview) else body
+    return _native.Message, (plain, message.sender, message.type, message.seq, message.time_ns, message.topic)
+
+
+copyreg.pickle(_native.Message, _message)
+copyreg.pickle(_native.Loan, refuse)
+copyreg.pickle(_native.View, refuse)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directory a bus is: where it lies, how it is made, and who may have made it."""
+"""The directory of a bus: its place, its creation, and the owners and modes that are accepted."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ import re
 import stat
 from collections.abc import Iterable
 
-from slipring.errors import Denied, NoSpace, SlipringError, SystemFault
+from slipring.errors import BadArgument, Denied, NoSpace, SlipringError, SystemFault
 
 
 def default_root() -> str:
-    """$SLIPRING_ROOT, or a directory of the user's own in shared memory."""
+    """Return $SLIPRING_ROOT, or a directory of the user's own in shared memory."""
     return os.environ.get("SLIPRING_ROOT") or f"/dev/shm/slipring-{os.getuid()}"
 
 
+def absolute_root(root: str | os.PathLike[str] | None) -> str:
+    """Return the directory of buses that an argument root= names."""
+    chosen = default_root() if root is None else os.fspath(root)
+    if not isinstance(chosen, str):
+        raise TypeError(f"root must be str or a path, not {type(chosen).__name__}")
+    if not chosen or "\0" in chosen:
+        raise BadArgument(f"root={chosen!r} must be the name of a directory", argument="root")
+    return os.path.abspath(chosen)
+
+
 def fault(error: OSError, path: str) -> Denied | NoSpace | SystemFault:
-    """What stands in the way, with what the system knows about the place."""
+    """Return the exception for an error of the system, with owner and mode of the path, or the free space."""
     number = error.errno or 0
     text = f"cannot use the bus directory '{path}': {error.strerror}"
     if isinstance(error, PermissionError):
@@ -31,7 +41,7 @@ def fault(error: OSError, path: str) -> Denied | NoSpace | SystemFault:
 
 
 def access(path: str) -> str:
-    """Owner, group and mode of a path, or of the nearest directory above it that can be inspected; and who asks."""
+    """Describe owner, group and mode of a path, or of the nearest directory above it that exists, and our user."""
     place = path
     while True:
         try:
@@ -46,7 +56,7 @@ def access(path: str) -> str:
 
 
 def space(path: str) -> str:
-    """How much is left where a path lies; a directory above it, if it is not there yet."""
+    """Describe the free space at a path, or at the nearest directory above it that exists."""
     while path != os.path.dirname(path):
         try:
             found = os.statvfs(path)
@@ -58,7 +68,7 @@ def space(path: str) -> str:
 
 
 def explain(error: SlipringError, path: str) -> SlipringError:
-    """Add to an error of the core the place of the file that it names, its owner and mode, or the free space."""
+    """Add to an error of the core the path of the file that it names, its owner and mode, or the free space."""
     if isinstance(error, Denied) and error.argument != "root":  # that one is not about the mode of a file
         named = [os.path.join(path, name) for name in re.findall("'([^'/]+)'", str(error))]
         file = next(filter(os.path.lexists, named), named[0] if named else path)
@@ -69,14 +79,14 @@ def explain(error: SlipringError, path: str) -> SlipringError:
 
 
 def _is_unfinished(path: str) -> bool:
-    """Made by us, but we died before it got its mode."""
+    """Return whether a process of ours made the directory and was killed before it got its mode."""
     status = os.stat(path)
     ours = status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == 0o700
     return ours and not os.listdir(path)
 
 
 def _made(root: str) -> os.stat_result:
-    """The root, made if it is missing: itself, not what should lie above it."""
+    """Return the status of the root; create it if it is missing, but no directory above it."""
     try:
         status = os.stat(root)
     except FileNotFoundError:
@@ -90,16 +100,16 @@ def _made(root: str) -> os.stat_result:
 
 
 def check_parent(root: str) -> None:
-    """A root is made where its parent is. A missing parent is more often a typing error, or a disk not mounted."""
+    """Refuse a root without a parent: that is more often a typing error, or a disk that is not mounted."""
     parent = os.path.dirname(root)
     if not os.path.lexists(parent):
         hint = f"create it (mkdir -p '{parent}') or give another root="
-        text = f"root='{root}' cannot be made: '{parent}' does not exist; {hint}"
+        text = f"root='{root}' cannot be created: '{parent}' does not exist; {hint}"
         raise SystemFault(text, argument="root", errno=errno.ENOENT)
 
 
 def listed(path: str) -> list[str]:
-    """What is in a directory, in order; nothing if it is not there."""
+    """Return the names in a directory, sorted; none when there is no such directory."""
     try:
         return sorted(os.listdir(path))
     except FileNotFoundError:
@@ -110,13 +120,13 @@ def listed(path: str) -> list[str]:
 
 
 def make(root: str, path: str) -> None:
-    """The bus's directory: private, unless somebody made its root for others too."""
+    """Create the directory of a bus: private, unless its root is open to others."""
     try:
         mode = stat.S_IMODE(_made(root).st_mode)
         sticky = bool(mode & stat.S_ISVTX)
         if mode & 0o002 and not sticky:
             raise Denied(
-                f"root='{root}' may be written by everybody (mode {mode:#05o}): use another directory, or set its "
+                f"root='{root}' may be written by every user (mode {mode:#05o}): use another directory, or set its "
                 f"sticky bit (chmod +t '{root}')",
                 argument="root",
             )
@@ -136,7 +146,7 @@ def make(root: str, path: str) -> None:
 
 
 def check(root: str, path: str, is_default: bool) -> None:
-    """What is there must be a directory, and the default root nobody else's."""
+    """Check that root and path are directories, and the default root is not another user's."""
     for place in (root, path):
         try:
             status = os.stat(place)
@@ -156,7 +166,7 @@ def check(root: str, path: str, is_default: bool) -> None:
 
 
 def make_private(paths: Iterable[str]) -> None:
-    """Directories of our own, one in the other: in a root for many, others may have been there first."""
+    """Create private directories, each inside the one before. In a shared root, another user may have been first."""
     for path in paths:
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)

@@ -22,7 +22,7 @@ from slipring.errors import Closed, Full
 from .closing import Closing
 from .fork_locks import give_lock
 from .settings import natural, timeout_s
-from .waits import INBOX_BELLS, inbox_bell
+from .wait import INBOX_BELLS, inbox_bell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

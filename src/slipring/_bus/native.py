@@ -8,7 +8,7 @@ from slipring import errors
 from . import directory
 
 try:
-    from slipring import _native
+    import slipring._native as _native
 except ImportError as error:
     if "sub-interpreter" in str(error):
         raise

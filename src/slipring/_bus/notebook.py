@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a bus, statistics, messages and batches look in a notebook: small plain tables. Everything shown is escaped."""
+"""HTML for notebooks: a bus, statistics, messages and batches as small plain tables. All text is escaped."""
 
 from __future__ import annotations
 
 import sys
 import types
 from collections.abc import Iterable, Mapping
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from slipring.errors import SlipringError
-from slipring.units import counted
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,7 +21,18 @@ _SHOWN_ROWS = 20
 _COLUMNS = ("topic", "delivery", "capacity", "published", "publishers", "readers")
 
 
+class Facts(dict[str, Any]):
+    """Statistics: a dict that a notebook shows as tables."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return facts(self)
+
+
 def table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    from html import escape  # slow to import, and only notebooks need it
+
     def row(tag: str, cells: Iterable[object]) -> str:
         return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
 
@@ -32,8 +41,14 @@ def table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     return f"<table>{above}<tbody>{''.join(row('td', cells) for cells in rows)}</tbody></table>"
 
 
+def _title(text: str) -> str:
+    from html import escape
+
+    return f"<p>{escape(text)}</p>"
+
+
 def bus(shown: Bus) -> str:
-    title = f"<p>{escape(repr(shown))}</p>"
+    title = _title(repr(shown))
     if shown.closed:
         return title
     names = shown.topics()
@@ -50,13 +65,13 @@ def _topic(shown: Bus, name: str) -> list[object]:
 
 
 def facts(shown: Mapping[str, Any]) -> str:
-    """A dict by rows; lists of dicts as tables of their own below it."""
+    """Return a dict by rows, with a table below it for each list of dicts."""
     lists = {name: value for name, value in shown.items() if _is_table(value)}
     parts = [table((), ((name, value) for name, value in shown.items() if name not in lists))]
     for name, rows in lists.items():
         head = list(dict.fromkeys(key for row in rows for key in row))
         cells = ([row.get(key, "") for key in head] for row in rows)
-        parts.append(f"<p>{escape(name)}</p>{table(head, cells)}")
+        parts.append(_title(name) + table(head, cells))
     return "".join(parts)
 
 
@@ -76,19 +91,19 @@ def _beginning(body: Any) -> str:
     return f"{start!r} … {len(body)} bytes" if len(body) > _SHOWN_BYTES else repr(start)
 
 
-def show_batches(arrow: types.ModuleType) -> None:
-    """Let IPython show what `recv_batch` returns, which is a class of pyarrow's without HTML of its own."""
+def show_batches(arrow: types.ModuleType, schema: pyarrow.Schema) -> None:
+    """Let IPython show batches of messages, which have this schema; pyarrow's class has no HTML of its own."""
     shell = sys.modules["IPython"].get_ipython()
     formatter = shell.display_formatter.formatters["text/html"] if shell is not None else None
     if formatter is not None and arrow.RecordBatch not in formatter:
-        formatter.for_type(arrow.RecordBatch, batch)
+        formatter.for_type(arrow.RecordBatch, lambda shown: batch(shown, schema))
 
 
-def batch(shown: pyarrow.RecordBatch) -> str | None:
-    """The first rows of a batch of messages; None for a batch of anything else."""
-    from . import batches
+def batch(shown: pyarrow.RecordBatch, schema: pyarrow.Schema) -> str | None:
+    """Return the first rows of a batch of messages; None for a batch of anything else."""
+    from slipring.units import counted
 
-    if shown.schema != batches.schema():
+    if shown.schema != schema:
         return None
     rows = shown.slice(0, _SHOWN_ROWS).to_pylist()
     cells = ([*list(row.values())[:-1], _beginning(row["value"])] for row in rows)

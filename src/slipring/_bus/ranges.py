@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from slipring.errors import BadArgument
 
-from .arrow_capsules import ArrowBatch
+from .batches import ArrowBatch
 from .native import _native
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments as people write them, turned into what the core takes; bad ones named."""
+"""The arguments of a bus, checked and converted for the core. An error names its argument and what is allowed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ import operator
 import re
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import Any, SupportsIndex, TypeVar, cast
+from typing import Any, Final, NamedTuple, SupportsIndex, TypeVar, cast
 
 from slipring.errors import BadArgument
+
+from .native import _native
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 START_NEW, START_LAST, START_OLDEST, START_SEQ = range(4)
 _NAMES = ("new", "last", "oldest")
-# The only place that knows the words: bus, command line, bridge and tests ask here. Spark and Kafka say "latest" and
-# "earliest".
+# The one list of these words: bus, command line, bridge and tests use it. "latest" and "earliest" are the words of
+# Spark and Kafka.
 _STARTS = {
     "new": START_NEW,
     "latest": START_NEW,
@@ -43,7 +45,7 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
 def size_bytes(argument: str, value: int | str) -> int:
-    """A number of bytes: 65536, "64KiB", "16MiB", "1 GB"."""
+    """Return a number of bytes: 65536, "64KiB", "16MiB", "1 GB"."""
     if isinstance(value, str):
         match = _SIZE.fullmatch(value)
         unit = _UNITS.get(match[2].upper()) if match else None
@@ -71,7 +73,7 @@ def positive(argument: str, value: SupportsIndex) -> int:
 
 
 def natural(argument: str, value: SupportsIndex) -> int:
-    """How many: none, or more."""
+    """Return a count: 0 or more."""
     number = _integer(argument, value)
     if number < 0:
         raise BadArgument(f"{argument}={number} must be at least 0", argument=argument)
@@ -79,11 +81,11 @@ def natural(argument: str, value: SupportsIndex) -> int:
 
 
 def nanoseconds(argument: str, value: SupportsIndex) -> int:
-    """A point in time that 64 bits hold."""
+    """Return a point in time that 64 bits hold."""
     number = _integer(argument, value)
     if not -(2**63) <= number < 2**63:
         raise BadArgument(
-            f"{argument}={number} is no time in nanoseconds that 64 bits hold", argument=argument
+            f"{argument}={number} must be a time in nanoseconds that 64 bits hold", argument=argument
         )
     return number
 
@@ -109,7 +111,7 @@ def file_mode(value: SupportsIndex) -> int:
 
 
 def names_its_parameters(method: Function) -> Function:
-    """A method that lists its parameters when it is called with a keyword that it does not have."""
+    """Let a method list its parameters in the error for an unknown keyword."""
     code = cast(FunctionType, method).__code__
     allowed = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
@@ -131,43 +133,102 @@ def _unknown(function: str, name: str, allowed: tuple[str, ...]) -> str:
     return f"{function} has no parameter {name!r}{meant}: allowed are {', '.join(allowed)}"
 
 
-def topic_settings(
-    *,
-    capacity: int | str | None = None,
-    slots: int | None = None,
-    delivery: str | None = None,
-    writers: str | None = None,
-    mode: int | None = None,
-    max_readers: int | None = None,
-    max_writers: int | None = None,
-    max_cursors: int | None = None,
-    must_exist: bool | None = None,
-) -> dict[str, int]:
-    """Only what was given: the rest is the core's default, or whatever an existing topic has."""
-    given: dict[str, int] = {}
-    if capacity is not None:
-        given["capacity"] = size_bytes("capacity", capacity)
-    for name, number in (
-        ("slots", slots),
-        ("max_readers", max_readers),
-        ("max_writers", max_writers),
-        ("max_cursors", max_cursors),
-    ):
-        if number is not None:
-            given[name] = positive(name, number)
-    if delivery is not None:
-        given["delivery"] = choice("delivery", delivery, ("lossy", "reliable"))
-    if writers is not None:
-        given["writers"] = choice("writers", writers, ("many", "one"))
-    if mode is not None:
-        given["mode"] = file_mode(mode)
-    if must_exist:
-        given["must_exist"] = 1
-    return given
+# Topics
+
+
+def _choice_of(*choices: str) -> Callable[[str, str], int]:
+    return lambda argument, value: choice(argument, value, choices)
+
+
+# Every setting of a topic, with the function that checks it, in the order of the parameters of `Bus.create`.
+_TOPIC_SETTINGS: Final[dict[str, Callable[[str, Any], int]]] = {
+    "capacity": size_bytes,
+    "slots": positive,
+    "delivery": _choice_of("lossy", "reliable"),
+    "writers": _choice_of("many", "one"),
+    "mode": lambda argument, value: file_mode(value),
+    "max_readers": positive,
+    "max_writers": positive,
+    "max_cursors": positive,
+    "must_exist": lambda argument, value: int(bool(value)),
+}
+
+
+def given(*values: Any) -> dict[str, Any]:
+    """Return the topic settings that are not None by name; values are in the order of `Bus.create`."""
+    return {name: value for name, value in zip(_TOPIC_SETTINGS, values, strict=False) if value is not None}
+
+
+def topic_settings(**settings: Any) -> dict[str, int]:
+    """Return the settings that are not None as the core takes them; the core has defaults for the others."""
+    checked: dict[str, int] = {}
+    for name, value in settings.items():
+        if name not in _TOPIC_SETTINGS:
+            raise TypeError(_unknown("topic_settings()", name, tuple(_TOPIC_SETTINGS)))
+        if value is not None:
+            checked[name] = _TOPIC_SETTINGS[name](name, value)
+    return checked
+
+
+def check_text(argument: str, name: str) -> None:
+    """Refuse a name that no topic, sender or cursor can have."""
+    if "\0" in name:
+        raise BadArgument(f"{argument} must not contain a NUL character", argument=argument)
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise BadArgument(f"{argument} is not valid text: {error.reason}", argument=argument) from None
+    _native.check_name(argument, name)
+
+
+# Subscribers
+
+
+class SubscriberSettings(NamedTuple):
+    """The arguments of `Bus.subscriber` behind the topic, and the writer entry whose messages are passed over."""
+
+    start: str | SupportsIndex = "new"
+    lossy: bool | None = None
+    cursor: str | None = None
+    conflate: bool = False
+    types: Iterable[str] | None = None
+    ignore_types: Iterable[str] = ()
+    ignore_senders: Iterable[str] = ()
+    expires: float | None = None
+    own: tuple[int, int] | None = None
+
+    def checked(self) -> SubscriberSettings:
+        """Return them with collections as tuples, after a check of all but start."""
+        check_cursor(self.cursor, self.expires)
+        expiry_ns(self.expires)
+        return self._replace(
+            lossy=None if self.lossy is None else bool(self.lossy),
+            conflate=bool(self.conflate),
+            types=None if self.types is None else texts("types", self.types),
+            ignore_types=texts("ignore_types", self.ignore_types),
+            ignore_senders=texts("ignore_senders", self.ignore_senders),
+        )
+
+    def for_core(self) -> tuple[Any, ...]:
+        """Return the arguments of the compiled subscriber."""
+        _, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, own = self.checked()
+        return (
+            *start_place(self.start), -1 if lossy is None else int(lossy), conflate, cursor, expiry_ns(expires),
+            types, ignore_types, ignore_senders, own,
+        )  # fmt: skip
+
+
+def check_cursor(cursor: str | None, expires: float | None) -> None:
+    if cursor is not None:
+        if not isinstance(cursor, str):
+            raise TypeError(f"cursor must be str, not {type(cursor).__name__}")
+        check_text("cursor", cursor)
+    elif expires is not None:
+        raise BadArgument("expires belongs to a cursor: give cursor= too", argument="expires")
 
 
 def start_place(start: str | SupportsIndex) -> tuple[int, int]:
-    """A word or a sequence as the core's (start, sequence)."""
+    """Convert a word or a sequence to the core's (start, sequence)."""
     if isinstance(start, str):
         if start not in _STARTS:
             raise BadArgument(f"start={start!r} must be {_PLACES} or a sequence", argument="start")
@@ -182,20 +243,20 @@ def start_place(start: str | SupportsIndex) -> tuple[int, int]:
 
 
 def start_word(start: str) -> int:
-    """A start where a sequence has no meaning."""
+    """Convert a start where a sequence has no meaning."""
     if not isinstance(start, str) or start not in _STARTS:
         raise BadArgument(f"start={start!r} must be {_PLACES}", argument="start")
     return _STARTS[start]
 
 
 def start_name(start: str | SupportsIndex) -> str | int:
-    """The word that every version understands, or the sequence: for what another process reads."""
+    """Return the word that every version understands, or the sequence: for another process."""
     place, seq = start_place(start)
     return seq if place == START_SEQ else _NAMES[place]
 
 
 def timeout_s(timeout: float | None, argument: str = "timeout") -> float | None:
-    """Checked; None and anything beyond years mean for ever."""
+    """Check a time-out. None, and anything beyond years, waits without limit."""
     if timeout is None:
         return None
     if isinstance(timeout, (str, bytes)) or (
@@ -212,7 +273,7 @@ def timeout_s(timeout: float | None, argument: str = "timeout") -> float | None:
 
 
 def is_pattern(topic: object) -> bool:
-    """Whether it has a character of patterns, which no topic's name has."""
+    """Return whether it has a character of patterns, which no topic's name has."""
     return isinstance(topic, str) and any(character in topic for character in "*?[")
 
 

@@ -1,30 +1,149 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subscriber: the compiled type, plus Arrow batches, asyncio, seeking and statistics (account.py)."""
+"""Subscriber: the compiled type, plus Arrow batches, asyncio, seeking and statistics.
+
+`Account` is the part that a subscriber of every kind of bus has. `SHARED_MEMORY` is the way in which subscribers of
+this host wait (wait.py).
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar
 
-from .account import Account
-from .arrow_capsules import ArrowBatch
+from slipring.errors import Closed
+
+from . import notebook
+from .batches import ArrowBatch
+from .batches import pyarrow as import_pyarrow
+from .closing import Closing
 from .native import _native
-from .waits import SHARED_MEMORY
+from .settings import start_place
+from .wait import Waitable, Waits
 
 if TYPE_CHECKING:
     import pyarrow
 
 Message = _native.Message
+Message._repr_html_ = notebook.message  # type: ignore[method-assign, assignment]
 
-
-def _message_html(message: Message) -> str:
-    from . import notebook  # only notebooks need it
-
-    return notebook.message(message)
-
-
-Message._repr_html_ = _message_html  # type: ignore[method-assign, assignment]
+SPIN_US = 20.0
 T = TypeVar("T")
+
+
+class Messages:
+    """`async for message in subscriber`: until it is closed."""
+
+    def __init__(self, subscriber: Any) -> None:
+        self._subscriber = subscriber
+
+    def __aiter__(self) -> Messages:
+        return self
+
+    async def __anext__(self) -> Message:
+        try:
+            message: Message | None = await self._subscriber.arecv(None)
+        except Closed:
+            raise StopAsyncIteration from None
+        if message is None:
+            raise StopAsyncIteration
+        return message
+
+
+class Account(Closing):
+    """The counts and the position of a subscriber. A subclass has `topic`, `closed`, `attached`, `arecv`, `close`,
+    `_counts` and `_seek`."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        topic: str
+
+        @property
+        def closed(self) -> bool: ...
+        @property
+        def attached(self) -> bool: ...
+        def _seek(self, start: int, seq: int, /) -> None: ...
+        def _counts(self) -> tuple[int, int, int, int, int, int, bool]: ...
+
+    def seek(self, start: str | SupportsIndex) -> None:
+        """Move to "new", "last", "oldest" or a sequence."""
+        self._seek(*start_place(start))
+
+    def __aiter__(self) -> Messages:
+        return Messages(self)
+
+    @property
+    def received(self) -> int:
+        """Messages delivered by this subscriber."""
+        return self._counts()[0]
+
+    @property
+    def lost(self) -> int:
+        """Messages that were overwritten before this subscriber read them, exactly."""
+        return self._counts()[1]
+
+    @property
+    def filtered(self) -> int:
+        """Messages passed over: by filters, as one's own, or by conflation."""
+        return self._counts()[2]
+
+    @property
+    def position(self) -> int:
+        """The sequence that is read next."""
+        return self._counts()[3]
+
+    @property
+    def lag(self) -> int:
+        """The number of sequences between position and the topic's tail."""
+        _, _, _, position, tail, _, _ = self._counts()
+        return max(0, tail - position)
+
+    def stats(self) -> dict[str, Any]:
+        """Return all of the above in one dict, and whether the subscriber has a table entry and is reliable."""
+        received, lost, filtered, position, tail, entry, reliable = self._counts()
+        return notebook.Facts(
+            topic=self.topic,
+            attached=self.attached,
+            received=received,
+            lost=lost,
+            filtered=filtered,
+            position=position,
+            lag=max(0, tail - position),
+            entry=None if entry < 0 else entry,
+            reliable=reliable,
+        )
+
+    def __repr__(self) -> str:
+        state = " closed" if self.closed else "" if self.attached else " waiting for its topic"
+        return f"<Subscriber {self.topic!r}{state}>"
+
+
+class _SharedMemory:
+    """Waits on all topics of this host in one futex call."""
+
+    monotonic = staticmethod(time.monotonic)
+
+    def with_others(self) -> frozenset[Waits]:
+        return frozenset((self,))
+
+    def sleep(
+        self,
+        items: tuple[Waitable, ...],
+        timeout: float | None,
+        bell: _native.Bell | None = None,
+        rings: int = 0,
+    ) -> None:
+        compiled: Any = tuple(item._waited() for item in items)  # since their waits are these
+        _native.wait(compiled, bell, rings, timeout, SPIN_US)
+
+    async def until(self, item: Waitable, timeout: float | None, take: Callable[[], T | None]) -> T | None:
+        from . import aio  # asyncio is slow to import, and most programs do without
+
+        return await aio.until(item, timeout, take)
+
+
+SHARED_MEMORY: Waits = _SharedMemory()
 
 
 class Subscriber(Account, _native.Subscriber):
@@ -34,10 +153,8 @@ class Subscriber(Account, _native.Subscriber):
     _waits = SHARED_MEMORY
 
     def recv_batch(self, n: int = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
-        """Up to n messages as one Arrow batch; waits at most timeout for the first."""
-        from . import batches
-
-        arrow = batches.pyarrow()
+        """Return up to n messages as one Arrow batch; waits at most timeout for the first."""
+        arrow = import_pyarrow()
         return arrow.record_batch(ArrowBatch(self._recv_batch(n, timeout)))
 
     async def arecv(self, timeout: float | None = None) -> Message | None:
@@ -45,13 +162,11 @@ class Subscriber(Account, _native.Subscriber):
         return await self._until(timeout, lambda: self.recv(0))
 
     async def _until(self, timeout: float | None, take: Callable[[], T | None]) -> T | None:
-        """What `take` finds here, or None on expiry; cancelling loses nothing."""
-        from . import aio  # asyncio is slow to import, and most programs do without
-
-        return await aio.until(self, timeout, take)
+        """Return what `take` finds here, or None after timeout; cancelling loses nothing."""
+        return await self._waits.until(self, timeout, take)
 
     def _take_here(self) -> Message | None:
-        """The next message that is here; never waits."""
+        """Return the next message that is here; never waits."""
         return self.recv(0)
 
     def _waited(self) -> Self:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import socket
 
-from slipring._bus.boot import boot_id
 from slipring._bus.bus import Bus
+from slipring._bus.exactly_once.process_identity import boot_id
 
 
 def identity_of(bus: Bus) -> str:

@@ -14,7 +14,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from slipring._bus.boot import boot_id
+from slipring._bus.exactly_once.process_identity import boot_id
 
 Identity = tuple[int, int]  # device and inode
 

@@ -12,7 +12,7 @@ from slipring._bus.bus import Bus
 from slipring._bus.calls import cleanup
 from slipring._bus.cells import store as cells_store
 from slipring._bus.doctor import note
-from slipring._bus.settings import timeout_s
+from slipring._bus.settings import check_text, timeout_s
 from slipring.errors import BadArgument, Closed, TopicExists
 
 from . import faults
@@ -53,14 +53,14 @@ class SteppedBus(Bus):
     _member = SteppedMember
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        return object.__new__(cls)  # whatever Bus makes of a name
+        return object.__new__(cls)  # not a transport that the name selects
 
     def __init__(
         self, name: str = "test", *, seed: int | str = 0, automatic: bool = False, start_ns: int = START_NS
     ) -> None:
         if not isinstance(name, str):
             raise TypeError(f"name must be str, not {type(name).__name__}")
-        self._check_text("name", name)
+        check_text("name", name)
         self._open(name, Simulation(seed, automatic, start_ns), owner=True)
 
     def _open(self, name: str, simulation: Simulation, *, owner: bool) -> None:

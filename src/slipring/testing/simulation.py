@@ -19,7 +19,7 @@ from .schedule.clock import VirtualClock
 from .schedule.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from slipring._bus.waits import Waitable, Waits
+    from slipring._bus.wait import Waitable, Waits
 
     from .cells.cells import Place, SteppedCells
     from .ring.reader import Reader

@@ -152,7 +152,7 @@ def test_a_put_while_a_slot_is_open_is_refused_and_disturbs_nothing(ends):
 def test_a_second_writer_or_reader_is_refused_and_the_first_not_disturbed(bus, pose, ends):
     writer, reader = ends
     for second in (pose.writer, pose.reader, bus.cells("pose").writer):
-        with pytest.raises(slipring.Busy, match="alive"):
+        with pytest.raises(slipring.Busy, match="live"):
             second()
     writer.put(1)
     assert reader.latest() == 1

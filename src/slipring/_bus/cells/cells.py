@@ -8,7 +8,7 @@ from typing import Any
 
 from slipring.errors import TopicExists
 
-from ..pickling import Unpicklable
+from ..closing import Unpicklable
 from ..settings import file_mode, positive
 from .elements import Elements, describe, from_format
 from .ends import CellsReader, CellsWriter

@@ -6,9 +6,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from ..closing import Closing
+from ..closing import Closing, Unpicklable
 from ..fork_locks import give_lock
-from ..pickling import Unpicklable
 from .elements import Elements
 from .elements_bytes import BytesElements, BytesSlot
 from .elements_numpy import NumpySlot

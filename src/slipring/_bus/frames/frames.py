@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from .. import settings
 from ..cells import dtypes
-from ..pickling import Unpicklable
+from ..closing import Unpicklable
 from . import streams as frame_streams
 from .publisher import FramePublisher
 from .store import FrameStore
@@ -69,7 +69,7 @@ class Frames(Unpicklable):
         if stream is not None:
             if not isinstance(stream, str):
                 raise TypeError(f"stream must be str, not {type(stream).__name__}")
-            self._bus._check_text("stream", stream)
+            settings.check_text("stream", stream)
         place = settings.start_word(start)
         topic = self._bus._topic(self.topic)
         subscriber, reader = self._store.reader(topic, stream, place, bool(conflate), self._to_insist)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import BadArgument, TopicNotFound
 
 from ..cells import dtypes
-from ..closing import Closing
+from ..closing import Closing, Unpicklable
 from ..native import _native
-from ..pickling import Unpicklable
 from ..publisher import Publisher
 from ..settings import nanoseconds
 from .store import FrameWriter

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import Closed, Corrupt
 
 from ..cells import dtypes
-from ..closing import Closing
-from ..pickling import Unpicklable
+from ..closing import Closing, Unpicklable
 from ..subscriber import Subscriber
 from .publisher import META_JSON, META_NONE
 from .store import FrameReader

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterable
-from typing import Any, NoReturn, SupportsIndex, cast
+from typing import Any, NoReturn, cast
 
 from slipring._bus import settings
 from slipring._bus.bus import Bus
 from slipring._bus.directory import default_root
 from slipring._bus.publisher import Publisher
+from slipring._bus.settings import SubscriberSettings
 from slipring._bus.subscriber import Subscriber
 from slipring.errors import BadArgument, Closed, PeerGone, Timeout
 
@@ -38,7 +38,7 @@ class RemoteBus(Bus):
         self.name = self._address.bus
         self.root = f"{addresses.SCHEME}://{self._address.host}:{self._address.port}"
         self.path = str(self._address)
-        self._check_text("name", self.name)
+        settings.check_text("name", self.name)
         self._remote_handles: weakref.WeakSet[RemotePublisher | RemoteSubscriber] = weakref.WeakSet()
         self._handles = weakref.WeakSet()  # made over these
         self._closed = False
@@ -64,8 +64,8 @@ class RemoteBus(Bus):
     # Topics
 
     def _create(self, topic: str, given: dict[str, Any], exist_ok: bool) -> None:
-        checked = _checked_settings(given)
-        self._link.request("create", again=exist_ok, topic=topic, settings=checked, exist_ok=bool(exist_ok))
+        settings.topic_settings(**given)  # the server gets them as they are
+        self._link.request("create", again=exist_ok, topic=topic, settings=given, exist_ok=bool(exist_ok))
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
         self._link.request("remove", again=missing_ok, topic=self._topic(topic), missing_ok=bool(missing_ok))
@@ -97,7 +97,7 @@ class RemoteBus(Bus):
         return facts
 
     def drop_cursor(self, topic: str, name: str) -> None:
-        self._check_text("cursor", name)
+        settings.check_text("cursor", name)
         self._link.request("drop_cursor", again=False, topic=self._topic(topic), cursor=name)
 
     def doctor(self, repair: bool = False) -> list[dict[str, str]]:
@@ -122,11 +122,11 @@ class RemoteBus(Bus):
     # Handles
 
     def _open_publisher(self, topic: str, sender: str, given: dict[str, Any], exist_ok: bool) -> Publisher:
-        checked = _checked_settings(given)
+        settings.topic_settings(**given)
         self._topic(topic)
         if not exist_ok:
-            self.create(topic, exist_ok=False, **checked)
-        publisher = RemotePublisher(self, self._link, topic, sender, checked)
+            self.create(topic, exist_ok=False, **given)
+        publisher = RemotePublisher(self, self._link, topic, sender, given)
         self._remote_handles.add(publisher)
         return cast(Publisher, publisher)  # not one by birth, but with all its methods
 
@@ -136,30 +136,17 @@ class RemoteBus(Bus):
         """A publisher that a mirror numbers, and continues after a restart."""
         return RemotePublisher(self, self._link, topic, sender, settings, origin=origin)
 
-    def _subscribe(
-        self,
-        topic: str,
-        start: str | SupportsIndex,
-        lossy: bool | None,
-        cursor: str | None,
-        conflate: bool,
-        types: Iterable[str] | None,
-        ignore_types: Iterable[str],
-        ignore_senders: Iterable[str],
-        expires: float | None,
-        own: tuple[int, int] | None,
-    ) -> Subscriber:
-        self._check_cursor(cursor, expires)
-        settings.expiry_ns(expires)
+    def _subscribe(self, topic: str, given: SubscriberSettings) -> Subscriber:
+        _, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, own = given.checked()
         window = Window()
         opening = {
-            "start": settings.start_name(start),
-            "lossy": None if lossy is None else bool(lossy),
+            "start": settings.start_name(given.start),
+            "lossy": lossy,
             "cursor": cursor,
-            "conflate": bool(conflate),
-            "types": None if types is None else list(settings.texts("types", types)),
-            "ignore_types": list(settings.texts("ignore_types", ignore_types)),
-            "ignore_senders": list(settings.texts("ignore_senders", ignore_senders)),
+            "conflate": conflate,
+            "types": None if types is None else list(types),
+            "ignore_types": list(ignore_types),
+            "ignore_senders": list(ignore_senders),
             "expires": None if expires is None else float(expires),
             "own": None if own is None else own[0],
             "waited": False,
@@ -188,8 +175,3 @@ class RemoteBus(Bus):
 
     def __repr__(self) -> str:
         return f"<RemoteBus {self.path}>"
-
-
-def _checked_settings(given: dict[str, Any]) -> dict[str, Any]:
-    settings.topic_settings(**given)
-    return {name: value for name, value in given.items() if value is not None}

@@ -16,8 +16,8 @@ from abc import abstractmethod
 from typing import Any
 from weakref import WeakValueDictionary
 
+from slipring._bus.closing import Unpicklable
 from slipring._bus.logs import logger
-from slipring._bus.pickling import Unpicklable
 from slipring.errors import Closed, ForkedHandle, SlipringError, Timeout
 
 from .. import error_codec, wire

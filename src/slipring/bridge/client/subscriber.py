@@ -14,12 +14,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-from slipring._bus.account import Account
 from slipring._bus.bus import Bus
 from slipring._bus.native import _native
 from slipring._bus.settings import timeout_s
-from slipring._bus.subscriber import Message
-from slipring._bus.waits import Bell
+from slipring._bus.subscriber import Account, Message
+from slipring._bus.wait import Bell
 from slipring.errors import BadArgument, Closed, PeerGone, Timeout, TopicGone
 
 from .. import error_codec, wire

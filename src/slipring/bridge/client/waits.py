@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from slipring._bus.native import _native
 from slipring._bus.settings import timeout_s
-from slipring._bus.waits import INBOX_BELLS, SHARED_MEMORY, SPIN_US, Bell, Waitable, Waits
+from slipring._bus.subscriber import SHARED_MEMORY, SPIN_US
+from slipring._bus.wait import INBOX_BELLS, Bell, Waitable, Waits
 
 if TYPE_CHECKING:
     import asyncio

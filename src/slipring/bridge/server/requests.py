@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from slipring._bus.bus import Bus
-from slipring._bus.settings import START_SEQ
+from slipring._bus.settings import START_SEQ, SubscriberSettings
 from slipring._bus.subscriber import Subscriber
 from slipring.errors import (
     BadArgument,
@@ -190,8 +190,7 @@ class Requests:
         elif _field(content, "waited", bool) and not isinstance(start, int) and topic in self._bus.topics():
             start = 0  # it was there before its topic: nothing of it may be missed unnoticed
         own = _field(content, "own", int, optional=True)
-        return self._bus._subscribe(
-            topic,
+        given = SubscriberSettings(
             start,
             _field(content, "lossy", bool, optional=True),
             _field(content, "cursor", str, optional=True),
@@ -202,6 +201,7 @@ class Requests:
             _field(content, "expires", float, optional=True),
             None if own is None else session.publisher(own).origin.publisher._entry(),
         )
+        return self._bus._subscribe(topic, given)
 
     def _go_to(self, subscriber: Subscriber, content: Content, position: int | None) -> tuple[int, int]:
         """A cursor opens where it was committed; its client is further and has counted what was lost until there."""

@@ -17,7 +17,7 @@ import struct
 from typing import NamedTuple
 
 import slipring
-from slipring._bus.boot import boot_id
+from slipring._bus.exactly_once.process_identity import boot_id
 from slipring.cli.terminal.units import number, size
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"

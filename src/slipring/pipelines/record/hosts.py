@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import slipring
-from slipring._bus.boot import boot_id
+from slipring._bus.exactly_once.process_identity import boot_id
 
 from ..lake.model import Json, Session
 

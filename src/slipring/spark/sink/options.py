@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slipring._bus.bus import Bus
-from slipring._bus.settings import timeout_s, topic_settings
+from slipring._bus.settings import check_text, timeout_s, topic_settings
 from slipring._bus.transports import address_of
 from slipring.errors import BadArgument
 
@@ -76,7 +76,7 @@ def _bus(options: Mapping[str, str]) -> dict[str, str]:
 def _topic(options: Mapping[str, str]) -> str | None:
     topic = options.get("topic")
     if topic is not None:
-        Bus._check_text("topic", topic)
+        check_text("topic", topic)
     return topic
 
 

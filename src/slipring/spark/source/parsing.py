@@ -11,6 +11,7 @@ import slipring
 from slipring._bus import transports
 from slipring._bus.bus import Bus
 from slipring._bus.ranges import COLUMNS
+from slipring._bus.settings import check_cursor
 from slipring.errors import SlipringError
 
 from ..errors import BadOption
@@ -39,7 +40,7 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         root=bus.root,
         topics=_topics(texts, bus),
         pattern=_pattern(texts),
-        group=_group(texts, bus),
+        group=_group(texts),
         group_expires_s=texts.duration_s("groupExpires"),
         starting=_place(texts, "starting"),
         ending=_place(texts, "ending"),
@@ -113,10 +114,10 @@ def _pattern(texts: Texts) -> str | None:
     return pattern
 
 
-def _group(texts: Texts, bus: Bus) -> str | None:
+def _group(texts: Texts) -> str | None:
     group = texts.text("groupId")
     try:
-        bus._check_cursor(group, None)
+        check_cursor(group, None)
     except SlipringError as error:
         raise BadOption("groupId", str(error)) from None
     if group is not None and len(group) > MOST_OF_GROUP:

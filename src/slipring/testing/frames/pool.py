@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slipring._bus.frames.streams import Stream, describe
-from slipring._bus.topics import Topics
+from slipring._bus.settings import check_text
 from slipring.errors import BadArgument
 
 FREE, WRITING, SENT = "free", "writing", "sent"
@@ -86,7 +86,7 @@ def check_streams(streams: tuple[Stream, ...]) -> None:
         if len(name.encode()) > _MAX_NAME:
             text = f"a stream's name has at most {_MAX_NAME} characters"
             raise BadArgument(text, argument="streams")
-        Topics._check_text("streams", name)
+        check_text("streams", name)
         if len(dtype.encode()) > _MAX_DTYPE:
             raise BadArgument(f"a dtype has at most {_MAX_DTYPE} characters", argument="dtype")
         if frame_bytes(stream) > _MAX_BYTES:

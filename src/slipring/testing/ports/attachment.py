@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self, SupportsIndex
 
-from slipring._bus.account import Account
+from slipring._bus.subscriber import Account
 
 from ..ring.reader import Options, Reader
 from ..ring.topic import Topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from slipring._bus.pattern_subscriber import PatternSubscriber, Take
+from slipring._bus.patterns.subscriber import PatternSubscriber, Take
 
 if TYPE_CHECKING:
     from ..simulation import Simulation

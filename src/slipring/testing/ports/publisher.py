@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, SupportsIndex
 from weakref import ref
 
-from slipring._bus.pickling import Unpicklable
+from slipring._bus.closing import Unpicklable
 from slipring._bus.publisher import wanted_subscribers
 from slipring._bus.settings import timeout_s
 from slipring.errors import Closed, Full, TooLarge

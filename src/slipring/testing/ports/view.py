@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from slipring._bus.pickling import Unpicklable
+from slipring._bus.closing import Unpicklable
 from slipring._bus.settings import timeout_s
 from slipring._bus.subscriber import Message
 from slipring.errors import Busy, TooManyReaders

@@ -36,7 +36,7 @@ class Client(Closing):
         mode: int | None = None,
     ) -> None:
         self.service = check_service(service)
-        bus._check_text("service", service)
+        settings.check_text("service", service)
         bus._topic(calls_topic(service))
         self._timeout = settings.timeout_s(timeout)
         self._codec = codecs.find(codec)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import asyncio
     from types import TracebackType
 
-    from ...clock import Clock
+    from ...wait import Clock
     from ..codecs import Codec
 
 _NO_LOCK = threading.Lock()  # only streams are touched by several threads

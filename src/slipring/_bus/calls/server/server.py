@@ -43,7 +43,7 @@ class Server(Closing):
         tracebacks: bool = False,
     ) -> None:
         self.service = check_service(service)
-        bus._check_text("service", service)
+        settings.check_text("service", service)
         bus._topic(calls_topic(service))
         self._codec = codecs.find(codec)
         limits = Limits(*map(settings.positive, Limits._fields, (workers, backlog, tasks)))

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Final
 
 from slipring.errors import Corrupt, SlipringError, WrongLayout
 
-from .calls import protocol
-from .logs import log
+from ..calls import protocol
+from ..logs import log
 
 if TYPE_CHECKING:
-    from .bus import Bus
-    from .subscriber import Subscriber
+    from ..bus import Bus
+    from ..subscriber import Subscriber
 
 DAMAGED: Final = (Corrupt, WrongLayout)  # ends the part, not the handle
 

@@ -23,10 +23,11 @@ from slipring.errors import (
     TopicGone,
 )
 
-from .account import Account
-from .pattern_topics import DAMAGED, Part, PatternTopics
-from .pickling import Unpicklable
-from .settings import natural, start_word, timeout_s
+from .. import batches
+from ..closing import Unpicklable
+from ..settings import natural, start_word, timeout_s
+from ..subscriber import Account
+from .topics import DAMAGED, Part, PatternTopics
 
 if TYPE_CHECKING:
     import asyncio
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     import pyarrow
     from typing_extensions import Buffer
 
-    from .bus import Bus
-    from .subscriber import Message, Subscriber
+    from ..bus import Bus
+    from ..subscriber import Message, Subscriber
 
 T = TypeVar("T")
 Sized = TypeVar("Sized", bound=collections.abc.Sized)
@@ -182,8 +183,6 @@ class PatternSubscriber(Account):
 
     def recv_batch(self, n: int = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
         """Return up to n messages as one Arrow batch; waits at most timeout for the first."""
-        from . import batches
-
         batches.pyarrow()  # before anything is taken
         limit = natural("n", n)
         self._entered()
