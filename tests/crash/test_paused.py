@@ -98,7 +98,7 @@ def test_paused_reliable_reader_holds_the_publisher_back_and_then_receives_every
     pub.send(b"late", timeout=60)
 
 
-def test_paused_lossy_reader_holds_nobody_back_and_is_told_its_exact_loss(bus, processes):
+def test_paused_lossy_reader_holds_nobody_back_and_counts_its_exact_loss(bus, processes):
     pub = bus.publisher("t", delivery="lossy", **RING)
     child = counting_reader(processes)
     pub.send(b"0")

@@ -26,7 +26,7 @@ def waiting_reader(processes, topic: str = "t", **settings):
 
 
 @pytest.mark.parametrize("delivery", ["lossy", "reliable"])
-def test_killed_waiter_costs_the_others_nothing_and_they_are_still_woken(bus, processes, delivery):
+def test_killed_waiter_neither_delays_nor_silences_other_waiters(bus, processes, delivery):
     pub = bus.publisher("t", delivery=delivery, max_readers=8, **RING)
     living = waiting_reader(processes)
     for round_ in range(5):
@@ -45,9 +45,7 @@ def test_killed_waiter_costs_the_others_nothing_and_they_are_still_woken(bus, pr
         assert len(bus.stats("t")["readers"]) == 2
 
 
-def test_publisher_killed_while_it_waits_for_room_leaves_the_others_waiting_in_good_order(
-    bus, processes, background
-):
+def test_publisher_killed_while_it_waits_for_space_does_not_disturb_other_waiters(bus, processes, background):
     pub = bus.publisher("t", delivery="reliable", **RING)
     sub = bus.subscriber("t")
     for number in range(15):
@@ -140,7 +138,7 @@ def test_subscriber_gets_everything_unread_and_everything_new_over_a_restart(bus
     assert sub.lost == 0
 
 
-def test_messages_outlive_everybody_who_knew_them(bus, processes):
+def test_messages_outlive_every_process_that_used_the_topic(bus, processes):
     child = processes.start(
         """
         pub = bus.publisher("t")
@@ -184,7 +182,7 @@ def test_killed_while_waiting_on_many_topics_leaves_no_entry_in_any(bus, process
     assert bus.doctor() == []
 
 
-def test_topic_gone_is_told_from_publisher_dead(bus, processes):
+def test_topic_gone_differs_from_a_dead_publisher(bus, processes):
     child = processes.start("pub = bus.publisher('t'); say('there'); hear()")
     child.expect("there")
     sub = bus.subscriber("t")

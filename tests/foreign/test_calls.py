@@ -91,7 +91,7 @@ def test_values_larger_than_a_message_of_the_ring_arrive_whole(peers, calc):
         assert client.ask(f"call 30000 size bytes:{size}") == ("result", [size, True])
 
 
-def test_every_kind_of_failure_reaches_the_java_client_by_its_reason(peers, calc):
+def test_every_kind_of_failure_reaches_the_java_client_with_its_reason(peers, calc):
     client = peers.client("java+futex", "calc")
     assert client.ask("call 30000 fail") == ("error", RAISED, "Luckless", "it's grün")
     assert client.ask("call 30000 no_such_method")[:2] == ("error", UNKNOWN_METHOD)
@@ -114,7 +114,7 @@ def test_a_late_answer_never_reaches_another_call(peers, calc):
         calc.clear()
 
 
-def test_an_answer_to_a_call_that_is_over_is_for_nobody(bus, peers, calc):
+def test_an_answer_to_a_finished_call_is_dropped(bus, peers, calc):
     """Sent once more, before and while another call waits."""
     client = peers.client("java+futex", "calc")
     assert client.ask("call 30000 add 1") == ("result", 1)
@@ -197,7 +197,7 @@ def test_a_killed_java_client_leaves_nothing_and_a_closed_one_neither(bus, peers
     assert bus.doctor() == []
 
 
-def test_what_is_no_answer_is_dropped_by_the_java_client(bus, peers, calc):
+def test_invalid_answers_are_dropped_by_the_java_client(bus, peers, calc):
     """Cut, twisted and foreign envelopes on its reply topic, before and among real answers."""
     client = peers.client("java+futex", "calc")
     assert client.ask("call 30000 add 1") == ("result", 1)
@@ -219,7 +219,7 @@ def test_what_is_no_answer_is_dropped_by_the_java_client(bus, peers, calc):
     assert client.ask("call 30000 pattern 9") == ("result", PATTERN[:9])
 
 
-def test_a_name_that_no_server_has_is_absent(bus, peers):
+def test_a_call_without_a_server_reports_absent(bus, peers):
     assert peers.client("java", "nobody").ask("call 1000 add 1") == ("absent",)
     with pytest.raises(slipring.TopicNotFound):
         bus.stats("nobody.server")

@@ -105,7 +105,7 @@ def test_the_largest_message_goes_both_ways(bus, peers, language):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("behind", [32, 31, 64, 1000, 3200])
-def test_a_lapped_foreign_reader_is_told_its_exact_loss(bus, peers, language, behind):
+def test_a_lapped_foreign_reader_counts_its_exact_loss(bus, peers, language, behind):
     bus.create("t", **SMALL)
     peer = peers.subscribe(language, "lossy", how="paused")
     peer.expect(("ready", 0))
@@ -190,7 +190,7 @@ def test_a_sleeping_c_reader_is_woken_by_python(bus, peers):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_foreign_publisher_wakes_a_sleeping_python_reader_or_leaves_the_mark(
+def test_a_foreign_publisher_wakes_a_sleeping_python_reader_or_marks_the_wake_up_as_due(
     bus, peers, language, background
 ):
     """Pure Java cannot make the call: it leaves *waking* set, and the sleeper looks when its slice ends."""

@@ -106,6 +106,6 @@ def test_a_foreign_publisher_refuses_a_topic_of_frames(bus, peers, language):
 
 
 @pytest.mark.parametrize("language", TRIALS)
-def test_a_topic_that_is_not_there_is_named(bus, peers, language):
+def test_a_missing_topic_is_reported(bus, peers, language):
     bus.create("other")
     peers.publish(language, "s", 1).join(ABSENT)

@@ -43,7 +43,7 @@ def test_the_only_publisher_keeps_its_place_while_it_lives_running_or_stopped(bu
 
 
 @pytest.mark.parametrize("language", FOREIGN)
-def test_a_foreign_program_finds_the_place_taken_and_then_free(bus, peers, language):
+def test_a_foreign_program_finds_the_exclusive_place_taken_and_then_free(bus, peers, language):
     bus.create("t", **SMALL, writers="one")
     owner = peers.publish("python", "owner", 1)
     owner.expect("ready")
@@ -118,9 +118,7 @@ def test_the_claim_of_a_killed_process_is_passed_over_by_foreign_readers_and_wri
 
 @pytest.mark.parametrize("place", ["claim.word", "claim.end", "claim.tail"])
 @pytest.mark.parametrize("language", FOREIGN)
-def test_a_claim_that_its_owner_did_not_live_to_finish_is_finished_by_a_foreign_publisher(
-    bus, peers, language, place
-):
+def test_a_foreign_publisher_finishes_the_claim_of_a_killed_process(bus, peers, language, place):
     """No Python publisher helps here."""
     bus.create("t", **SMALL, delivery="reliable")
     with bus.subscriber("t") as sub:

@@ -107,7 +107,9 @@ def test_a_foreign_publisher_never_overwrites_an_open_loan(bus, peers, language)
 
 
 @pytest.mark.parametrize("language", FOREIGN)
-def test_a_full_writer_table_is_named_by_a_foreign_program_and_its_dead_are_followed(bus, peers, language):
+def test_a_foreign_program_reports_a_full_writer_table_and_takes_the_entry_of_a_dead_writer(
+    bus, peers, language
+):
     bus.create("t", **SMALL, max_writers=2)
     first, second = (peers.publish("c", name, 1) for name in ("first", "second"))
     first.expect("ready")

@@ -13,7 +13,7 @@ SECONDS = int(os.environ.get("SLIPRING_FUZZ_SECONDS", "0"))
 
 @pytest.mark.timeout(600 + SECONDS)
 @pytest.mark.parametrize("target", running.targets())
-def test_no_contents_of_a_file_crash_hang_or_leak(target, record_property):
+def test_no_contents_of_a_file_cause_a_crash_a_hang_or_a_leak(target, record_property):
     inputs = len(corpus.load(target))
     assert inputs > 0
     outcome = running.run(running.program(target), target, seconds=SECONDS)
@@ -25,7 +25,7 @@ def test_no_contents_of_a_file_crash_hang_or_leak(target, record_property):
 
 @pytest.mark.timeout(600 + SECONDS)
 @pytest.mark.parametrize("target", mutation.targets())
-def test_no_bytes_of_an_envelope_or_a_recording_lead_to_anything_but_an_error_of_the_package(
+def test_any_bytes_of_an_envelope_or_a_recording_are_read_or_refused_with_an_error_of_the_package(
     target, record_property
 ):
     try:

@@ -56,7 +56,7 @@ def test_every_invariant_cites_a_test():
         assert re.search(r"::test_|\.c`", section), section.splitlines()[0]
 
 
-def test_every_claim_of_the_security_page_cites_a_test_or_says_that_it_is_not_defended():
+def test_every_claim_of_the_security_page_cites_a_test_or_is_marked_as_not_defended():
     rows = [
         row
         for row in re.findall(r"^\|.*\|$", SECURITY, re.MULTILINE)

@@ -37,7 +37,7 @@ def test_the_hash_in_the_document_is_the_compiled_one():
     assert DOCUMENT.constants["layout_hash"] == _native.layout()[0]
 
 
-def test_the_hash_is_computed_as_the_document_says():
+def test_the_hash_is_computed_as_documented():
     value = 0xCBF29CE484222325
     for structure, fields in DOCUMENT.structures.items():
         for field in fields:
@@ -68,6 +68,6 @@ def test_the_parts_of_a_word_fill_it(word):
     assert lowest == (32 if word == "futex" else 64)
 
 
-def test_the_magic_numbers_spell_what_the_document_says():
+def test_the_magic_numbers_spell_the_documented_texts():
     for constant, text in (("ring_magic", b"SLIPRNG1"), ("readers_magic", b"SLIPRDR1")):
         assert DOCUMENT.constants[constant].to_bytes(8, "little") == text

@@ -29,7 +29,7 @@ def test_the_hash_in_the_document_is_the_compiled_one():
     assert FRAMES.constants["pool_layout_hash"] == HASH
 
 
-def test_the_magic_number_spells_what_the_document_says():
+def test_the_magic_number_spells_the_documented_text():
     assert FRAMES.constants["pool_magic"].to_bytes(8, "little") == b"SLIPFRM1"
 
 

@@ -94,7 +94,7 @@ def test_reading_stops_at_an_open_loan_of_a_living_writer(bus, writers):
         assert [m.body for m in seen.messages()] == [b"before", b"12345678", b"behind"]
 
 
-def test_a_claim_of_the_dead_does_not_stop_reading(bus, processes):
+def test_a_claim_of_a_dead_process_does_not_stop_reading(bus, processes):
     pub = bus.publisher("t", capacity=8192, slots=32)
     child = processes.start("""
         pub = bus.publisher("t", sender="doomed")
@@ -119,7 +119,7 @@ def test_the_largest_message_is_decoded_at_every_place(bus):
         assert agree(bus) >= 1
 
 
-def test_the_writer_table_is_what_statistics_say(bus):
+def test_the_writer_table_equals_the_statistics(bus):
     publishers = [bus.publisher("t", sender=name) for name in ("gyro", "", "n" * 100)]
     for count, pub in enumerate(publishers):
         pub.send_many([b"12345"] * count)
@@ -135,7 +135,7 @@ def test_the_writer_table_is_what_statistics_say(bus):
 
 
 @pytest.mark.parametrize("delivery", ["lossy", "reliable"])
-def test_the_reader_table_is_what_statistics_say(bus, delivery):
+def test_the_reader_table_equals_the_statistics(bus, delivery):
     pub = bus.publisher("t", capacity=4096, slots=16, delivery=delivery)
     subs = [bus.subscriber("t", lossy=True), bus.subscriber("t"), bus.subscriber("t", cursor="c")]
     filtering = bus.subscriber("t", types=["wanted"])
@@ -161,7 +161,7 @@ def test_the_reader_table_is_what_statistics_say(bus, delivery):
     assert (found[1].hold == subs[1].position) == (delivery == "reliable")
 
 
-def test_the_cursors_are_what_statistics_say(bus):
+def test_the_cursors_equal_the_statistics(bus):
     pub = bus.publisher("t", capacity=4096, slots=16, delivery="reliable")
     attached = bus.subscriber("t", cursor="attached")
     left = bus.subscriber("t", cursor="left-behind")
@@ -202,7 +202,7 @@ def test_nothing_torn_is_decoded_while_a_publisher_laps_the_reader(bus, processe
         assert [m.seq for m in seen.messages()] == [m.seq for m in sub.recv_many(1000)]
 
 
-def test_every_limit_of_the_geometry_is_placed_as_the_document_says(bus):
+def test_every_limit_of_the_geometry_has_the_documented_offsets(bus):
     for number, settings in enumerate(
         [
             {"capacity": 4096, "slots": 16, "max_writers": 1, "max_readers": 1, "max_cursors": 1},

@@ -65,7 +65,7 @@ GEOMETRY = {
 @pytest.mark.parametrize(
     ("file", "field"), [(file, field) for file, fields in GEOMETRY.items() for field in fields.split()]
 )
-def test_a_header_that_contradicts_itself_is_corrupt_to_both(bus, topic, file, field):
+def test_both_readers_refuse_a_header_that_contradicts_itself(bus, topic, file, field):
     change(topic, file, field)
     for opener in OPENERS.values():
         with pytest.raises(slipring.Corrupt):
@@ -84,7 +84,7 @@ def test_one_writer_with_a_table_for_more_is_corrupt(bus, topic, opener):
 
 @pytest.mark.parametrize("size", [-1, 1, -4096, 4096])
 @pytest.mark.parametrize("file", HEADERS)
-def test_a_file_of_another_size_is_refused_by_both(bus, topic, file, size):
+def test_both_readers_refuse_a_file_of_another_size(bus, topic, file, size):
     path = topic / f"t.{file}"
     with path.open("r+b") as opened:
         opened.truncate(path.stat().st_size + size)

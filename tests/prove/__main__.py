@@ -66,7 +66,7 @@ def check(open_parts: list[record.Part]) -> int:
 
 def prove(part: record.Part, jobs: int) -> bool:
     """Run the tests of the part that have not passed yet with these sources."""
-    print(f"\nprove: {part.name}: {part.says}", flush=True)
+    print(f"\nprove: {part.name}: {part.claim}", flush=True)
     before = part.hash
     earlier = record.Passed.load(part, before)
     if earlier.tests:

@@ -21,7 +21,7 @@ PASSED = REPOSITORY / "build-core/passed"  # of parts that are not proven yet
 @dataclass(frozen=True)
 class Part:
     name: str
-    says: str
+    claim: str
     tests: list[str]
     sources: list[str]
     environment: dict[str, str] = field(default_factory=dict)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hash of the files that a part of the proofs depends on.
+"""Compute the hash of the files that a part of the proofs depends on.
 
-Comments and the layout of lines are left out of C and Promela files: they prove nothing. All else counts as it is.
+The hash leaves out comments, docstrings and empty lines, and white space of C and Promela. They cannot change a result.
 """
 
+import ast
 import hashlib
+import io
 import re
+import tokenize
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,7 +19,7 @@ TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n
 
 
 def stripped(text: str) -> str:
-    """C without its comments, and with one space or line end where there is white space."""
+    """Return C without its comments, with each white space reduced to one space or line end."""
 
     def short(match: re.Match) -> str:
         found = match[0]
@@ -30,8 +33,27 @@ def stripped(text: str) -> str:
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"[ \t]+", " ", once)).strip()
 
 
+def stripped_python(text: str) -> str:
+    """Return Python without its comments, docstrings and empty lines."""
+    lines = [line.encode() for line in text.splitlines()]
+    spans = [
+        (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            before = len(token.line[: token.start[1]].encode())
+            spans.append((token.start[0], before, token.start[0], len(lines[token.start[0] - 1])))
+    for first, begin, last, end in sorted(spans, reverse=True):
+        lines[first - 1 : last] = [lines[first - 1][:begin] + lines[last - 1][end:], *[b""] * (last - first)]
+    return "\n".join(line.decode().rstrip() for line in lines if line.strip())
+
+
 def files(patterns: list[str]) -> list[Path]:
-    """Each pattern has to find something: a part must not lose what it depends on by a move of files."""
+    """Return the files that match, sorted. A pattern without a match is an error: a moved file must not drop out."""
     found: set[Path] = set()
     for pattern in patterns:
         here = {
@@ -44,7 +66,7 @@ def files(patterns: list[str]) -> list[Path]:
 
 
 def hash_of(patterns: list[str], settings: Iterable[str] = ()) -> str:
-    """Of the files that match, and of the settings of a run."""
+    """Return the hash of the files that match and of the settings of a run."""
     whole = hashlib.sha256()
     for setting in settings:
         whole.update(f"{setting}\0".encode())
@@ -52,5 +74,7 @@ def hash_of(patterns: list[str], settings: Iterable[str] = ()) -> str:
         content = path.read_bytes()
         if path.suffix in WITHOUT_COMMENTS:
             content = stripped(content.decode()).encode()
+        elif path.suffix == ".py":
+            content = stripped_python(content.decode()).encode()
         whole.update(f"{path.relative_to(REPOSITORY)}\0{len(content)}\0".encode() + content)
     return whole.hexdigest()[:32]

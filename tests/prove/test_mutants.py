@@ -95,7 +95,7 @@ def marked(mark: str) -> list[int]:
     ("name", "check"),
     [pytest.param(name, check, id=str(check)) for name in LISTS for check in defects.checks(name, "tests")],
 )
-def test_the_tests_of_a_promise_notice_that_its_code_is_gone(tmp_path, record_property, name, check):
+def test_the_tests_of_a_promise_notice_a_planted_defect(tmp_path, record_property, name, check):
     environment = LISTS[name](check.defect.name, tmp_path / "package")
     noticed = first_failure(environment, check.value)
     print(f"{check.defect.name}: {noticed}")

@@ -50,7 +50,7 @@ def kept(program, scenario, *words):
 
 @pytest.mark.timeout(WATCHDOG_S)
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_no_order_of_steps_breaks_what_is_promised(program, scenario, record_property):
+def test_no_order_of_steps_breaks_a_promise(program, scenario, record_property):
     report = kept(program, scenario, "--random", RANDOM_RUNS)
     assert ", complete" in report
     assert "NOT COMPLETE" not in report
@@ -59,7 +59,7 @@ def test_no_order_of_steps_breaks_what_is_promised(program, scenario, record_pro
 
 
 @pytest.mark.parametrize("litmus", LITMUS)
-def test_memory_shows_what_c11_lets_it_show_and_all_of_it(program, litmus):
+def test_memory_shows_exactly_the_outcomes_that_c11_allows(program, litmus):
     report = kept(program, litmus)
     assert int(re.search(r"(\d+) outcomes so far.* complete", report)[1]) == LITMUS[litmus]
 
@@ -68,7 +68,7 @@ if SECONDS:  # make schedules
 
     @pytest.mark.timeout(0)
     @pytest.mark.parametrize("scenario", SCENARIOS)
-    def test_no_order_of_steps_found_in_longer_searches_breaks_what_is_promised(program, scenario):
+    def test_no_order_of_steps_found_in_longer_searches_breaks_a_promise(program, scenario):
         share = SECONDS / len(SCENARIOS) / 3
         for bounds in ("--preemptions 3 --stale 1", "--preemptions 2 --stale 1 --deaths 1"):
             kept(program, scenario, *bounds.split(), "--seconds", share)

@@ -12,7 +12,7 @@ from support import core_build, defects
 
 
 @pytest.mark.timeout(1200)
-def test_a_slow_down_is_noticed_and_nothing_else_is(tmp_path, bus_root):
+def test_a_slower_hot_path_is_noticed_and_nothing_else(tmp_path, bus_root):
     package = core_build.package_environment("package_defects")
     costs = {}
     for name in ("", "send_does_more"):

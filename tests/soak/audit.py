@@ -20,7 +20,7 @@ def topics_of(lives: list[Life], stats: Stats) -> list[Topic]:
 def only_the_killed_died(lives: list[Life], errors: str) -> Claim:
     faults = audit.died(lives)
     faults += [errors.strip().splitlines()[-1]] if errors.strip() else []
-    return judge("Nobody died but the killed", faults, f"{len(lives):,} lives")
+    return judge("Only killed processes died", faults, f"{len(lives):,} lives")
 
 
 def every_message_is_known(topics: list[Topic], stats: Stats) -> Claim:
@@ -61,7 +61,7 @@ def the_cursor_missed_nothing(topic: Topic) -> Claim:
         faults.append(f"it came to {reached} of {topic.tail}")
     again = audit.read_again(topic, readings)
     return judge(
-        "The cursor's reader missed nothing over its deaths", faults, f"{again:,} read again after a kill"
+        "The cursor's reader missed nothing across its kills", faults, f"{again:,} read again after a kill"
     )
 
 

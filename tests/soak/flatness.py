@@ -80,7 +80,7 @@ def examine(samples: Samples, most_entries: int) -> list[Claim]:
         _claim("Descriptors are flat", of_processes(samples, "descriptors", DESCRIPTORS)),
         _claim("Table entries are flat", entries),
         judge(
-            "Table entries never outnumber the living and the just killed",
+            "Table entries never exceed live and just killed processes",
             [f"{peak} entries"] if peak > most_entries else [],
             f"at most {peak} of {most_entries}",
         ),

@@ -90,12 +90,12 @@ class World:
 
 
 DEATH, KNOWN, CORRUPT = (
-    "Nobody died but the killed",
+    "Only killed processes died",
     "Every committed message is in the journals",
     "0 corrupt",
 )
 UNCOMMITTED, ORDER = "Nothing uncommitted was seen", "One order for all, each sender's kept"
-LOST, CURSOR = "Reliable: 0 lost", "The cursor's reader missed nothing over its deaths"
+LOST, CURSOR = "Reliable: 0 lost", "The cursor's reader missed nothing across its kills"
 COUNTED, SOME = "Lossy: losses equal counted gaps", "There were losses to count"
 
 
@@ -128,12 +128,12 @@ def test_a_loss_counted_twice_is_seen(world):
     assert world.failed() == {COUNTED}
 
 
-def test_what_a_conflating_reader_never_settles_is_seen(world):
+def test_a_message_that_a_conflating_reader_never_counts_is_seen(world):
     world.conflated = [(Kind.COUNTED, 6, 1, 0, 4), (Kind.COUNTED, 8, 1, 0, 5)]
     assert world.failed() == {COUNTED}
 
 
-def test_what_a_conflating_reader_counts_twice_is_seen(world):
+def test_a_message_that_a_conflating_reader_counts_twice_is_seen(world):
     world.conflated = [(Kind.COUNTED, 6, 1, 0, 5), (Kind.COUNTED, 8, 1, 0, 6)]
     assert world.failed() == {COUNTED}
 
@@ -143,7 +143,7 @@ def test_a_torn_message_is_seen(world):
     assert world.failed() == {CORRUPT}
 
 
-def test_a_message_that_is_another_for_another_reader_is_seen(world):
+def test_a_message_that_differs_between_readers_is_seen(world):
     world.got = rows(IDENTITIES, {4: who(3)})
     assert CORRUPT in world.failed()
 
@@ -153,7 +153,7 @@ def test_an_aborted_loan_that_was_read_is_seen(world):
     assert UNCOMMITTED in world.failed()
 
 
-def test_a_message_of_nobody_is_seen(world):
+def test_a_message_of_an_unknown_sender_is_seen(world):
     world.got = [*world.got[:3], (Kind.RECEIVED, 3, who(1, 99), 0, 100), *world.got[3:]]
     assert UNCOMMITTED in world.failed()
 
@@ -168,12 +168,12 @@ def test_a_cursor_that_skips_is_seen(world):
     assert world.failed() == {CURSOR}
 
 
-def test_a_message_that_only_the_counters_know_is_seen(world):
+def test_a_message_that_only_the_counters_have_is_seen(world):
     world.stats["lossy"] |= {"published": 8, "tail": 9}
     assert KNOWN in world.failed()
 
 
-def test_a_death_of_its_own_is_seen(world):
+def test_a_process_that_ends_by_itself_is_seen(world):
     world.code = 1
     assert world.failed() == {DEATH}
 
@@ -239,17 +239,17 @@ def sample(at_s: float, **spoilt) -> dict:
         ({"files": lambda s: 4 + s // 60}, "Files in the bus root are flat"),
         (
             {"cursors": lambda s: 9 if s == 50 else 1},
-            "Table entries never outnumber the living and the just killed",
+            "Table entries never exceed live and just killed processes",
         ),
     ],
 )
-def test_what_grows_is_seen_and_what_only_jumps_is_not(spoilt, claim):
+def test_growth_is_seen_and_single_jumps_are_not(spoilt, claim):
     samples = [sample(float(s), **spoilt) for s in range(120)]
     failed = [found.title for found in flatness.examine(samples, most_entries=18) if not found.passed]
     assert failed == ([claim] if claim else [])
 
 
-def test_a_survivor_that_stands_still_is_seen():
+def test_a_survivor_that_stalls_is_seen():
     lines = [{"s": 2.0 * n, "gaps_ms": {"one": 30.0, "two": 11_000.0 if n == 7 else 20.0}} for n in range(20)]
     assert not figures.survivors_went_on(lines).passed
     assert figures.survivors_went_on(lines[:7]).passed

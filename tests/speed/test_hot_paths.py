@@ -36,7 +36,7 @@ def faults(found: dict[str, Cost], figures: dict[str, float]) -> list[str]:
 
 
 @pytest.mark.timeout(600)
-def test_hot_paths_cost_what_is_written_down(tmp_path, bus_root):
+def test_hot_paths_have_the_recorded_costs(tmp_path, bus_root):
     found = measure(tmp_path, bus_root, dict(os.environ))
     for part in PARTS:
         print(

@@ -10,14 +10,14 @@ from storm.journal import RECORD, Journal, Kind, Record
 
 
 @pytest.mark.parametrize("payload", [b"", b"x", bytes(range(256)) * 16])
-def test_a_body_is_opened_by_whom_it_reaches_whole(payload):
+def test_a_whole_body_can_be_opened(payload):
     body = bodies.with_payload(bodies.identity(7, 42), payload)
     opened = bodies.open_body(bytes(body))
     assert opened is not None
     assert bodies.sender_of(opened[0]) == (7, 42)
 
 
-def test_any_flipped_bit_and_any_cut_is_seen():
+def test_any_flipped_bit_and_any_cut_is_detected():
     body = bodies.with_payload(bodies.identity(7, 42), b"payload")
     covered = [*range(4), *range(8, len(body))]  # four bytes of the header are padding
     for at in covered:
@@ -29,7 +29,7 @@ def test_any_flipped_bit_and_any_cut_is_seen():
         assert bodies.open_body(bytes(body[:size])) is None
 
 
-def test_a_journal_cut_in_the_middle_of_a_record_keeps_all_before(tmp_path):
+def test_a_journal_cut_within_a_record_keeps_all_records_before_it(tmp_path):
     path = tmp_path / "journal"
     writer = Journal(path)
     writer.write(Kind.BEGAN)
@@ -45,7 +45,7 @@ def test_a_journal_cut_in_the_middle_of_a_record_keeps_all_before(tmp_path):
     assert (journal.count(path, Kind.RECEIVED), journal.count(path, Kind.RECEIVED, 1)) == (1, 0)
 
 
-def test_a_tail_gives_each_record_once_while_the_journal_grows(tmp_path):
+def test_a_tail_returns_each_record_once_while_the_journal_grows(tmp_path):
     path = tmp_path / "journal"
     tail = journal.Tail(path)
     assert len(tail.more()) == 0

@@ -12,12 +12,12 @@ PARTS = """
 core = ["core/src/**/*.[ch]"]
 [[part]]
 name = "states"
-says = "No state harms the others."
+claim = "No state harms the others."
 tests = ["test_two.py"]
 sources = ["core"]
 [[part]]
 name = "models"
-says = "The protocol is right."
+claim = "The protocol is right."
 tests = ["test_two.py"]
 sources = ["core/models/*.pml"]
 """
@@ -77,6 +77,38 @@ def test_a_comment_or_a_line_break_needs_no_new_proof(tree):
 def test_what_looks_like_a_comment_in_a_text_counts(text):
     assert text in sources.stripped(f"a({text}); /* gone */")
     assert "gone" not in sources.stripped(f"a({text}); /* gone */")
+
+
+PYTHON = '''"""Module."""
+
+import os  # noqa
+
+TEXT = """
+# kept
+
+"""
+
+
+def f(x):
+    """Füll in.
+
+    More.
+    """
+    return f"{x}#ü"  # why
+'''
+
+
+def test_comments_docstrings_and_empty_lines_of_python_do_not_count():
+    assert sources.stripped_python(PYTHON) == (
+        'import os\nTEXT = """\n# kept\n"""\ndef f(x):\n    return f"{x}#ü"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("# kept", "# other"), ("#ü", "#u"), ("import os", "import re")]
+)
+def test_code_and_texts_of_python_count(before, after):
+    assert sources.stripped_python(PYTHON) != sources.stripped_python(PYTHON.replace(before, after))
 
 
 def test_a_removed_or_moved_file_needs_a_new_proof(tree):

@@ -90,7 +90,7 @@ def test_a_storm_in_order_passes():
     assert topic() == topic(exact=False) == []
 
 
-def test_a_killed_sender_may_have_sent_a_little_more_than_it_noted():
+def test_a_killed_sender_may_have_sent_a_little_more_than_its_journal_has():
     assert topic(SENT[:2], killed=True, code=0) == []
 
 
@@ -238,7 +238,7 @@ def test_a_fault_of_calls_is_seen(fault):
 
 
 @pytest.mark.parametrize("take", ["recv", "recv_many", "view", "wait"])
-def test_a_reader_in_c_tells_whole_bodies_from_torn_ones(bus, bus_root, tmp_path, workers_in_c, take):
+def test_a_reader_in_c_distinguishes_whole_and_torn_bodies(bus, bus_root, tmp_path, workers_in_c, take):
     """Of every kind of body; another's, of another type, and each torn."""
     sizes = (300, 24, 12, 5, 0)
     whole = [bytes(bodies.make(who(2 * (n + 1), 7), size)) for n, size in enumerate(sizes)]
@@ -274,7 +274,7 @@ def test_a_reader_in_c_tells_whole_bodies_from_torn_ones(bus, bus_root, tmp_path
 
 
 @pytest.mark.parametrize("size", [0, 5, 8, 23, 24, 25, 300, 5000])
-def test_any_flipped_bit_of_a_body_is_seen(size):
+def test_any_flipped_bit_of_a_body_is_detected(size):
     body = bytes(bodies.make(who(6), size))
     assert bodies.check("i1", body)[0] == (who(6) if size >= 8 else who(bodies.ANONYMOUS))
     covered = [

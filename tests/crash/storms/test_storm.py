@@ -204,7 +204,7 @@ def check_lossy(audited: Audit) -> None:
     audited.losses_are_counted("witness", "copying", "holding", "waiting", "into")
 
 
-def test_kills_leave_only_counted_gaps_on_a_lossy_topic_of_many_writers(storm_over):
+def test_kills_leave_only_counted_losses_on_a_lossy_topic_of_many_writers(storm_over):
     def roles() -> list[Role]:
         return [*many_publishers(), *lossy_readers()]
 
@@ -212,7 +212,7 @@ def test_kills_leave_only_counted_gaps_on_a_lossy_topic_of_many_writers(storm_ov
         check_lossy(audited)
 
 
-def test_kills_leave_only_counted_gaps_on_a_lossy_topic_of_one_writer(storm_over):
+def test_kills_leave_only_counted_losses_on_a_lossy_topic_of_one_writer(storm_over):
     def roles() -> list[Role]:
         return [publisher("only", ALL_WAYS), *lossy_readers()]
 
@@ -241,7 +241,7 @@ def paused_publishers() -> list[Role]:
     return [publisher("sending", ALL_WAYS, mortal=False), publisher("lending", ["loan"], mortal=False)]
 
 
-def test_the_paused_are_not_dead_and_nothing_is_lost_or_changed_for_them(storm_over):
+def test_paused_processes_are_not_dead_and_nothing_is_lost_or_changed_for_them(storm_over):
     def roles() -> list[Role]:
         return [
             *paused_publishers(),
@@ -256,7 +256,7 @@ def test_the_paused_are_not_dead_and_nothing_is_lost_or_changed_for_them(storm_o
         audited.no_gaps("copying", "holding", "witness")
 
 
-def test_the_paused_see_exact_losses_on_a_lossy_topic(storm_over):
+def test_paused_processes_count_exact_losses_on_a_lossy_topic(storm_over):
     def roles() -> list[Role]:
         return [
             *paused_publishers(),

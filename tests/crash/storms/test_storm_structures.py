@@ -118,7 +118,7 @@ def test_kills_of_writers_and_readers_of_frames_leave_whole_frames_and_exact_acc
             tally.audited["frames"] += structures_audit.frames(ended.of(writer), readers, {killed}, total)
 
 
-def test_kills_of_servers_and_clients_leave_every_call_answered_rightly_or_given_up(storms, tally):
+def test_kills_of_servers_and_clients_leave_every_call_answered_correctly_or_failed(storms, tally):
     def roles(epoch: int) -> list[Role]:
         return [
             role("killed server", "server", "fragile", False),
