@@ -57,6 +57,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/lint-imports --no-cache --config tools/import-cycles.toml
 	sh tools/check-core.sh
 	$(BIN)/python tools/check-words.py $(WORDS_CHECKED)
 	$(BIN)/python tools/check-citations.py $(CITATIONS_CHECKED)
