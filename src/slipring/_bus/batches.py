@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as arrow
 
+    from .native import _native
+
 
 class ArrowBatch:
     """The two capsules of a batch of the compiled part, for pyarrow (the Arrow PyCapsule protocol)."""
@@ -58,3 +60,19 @@ def joined(batches: list[arrow.RecordBatch]) -> arrow.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def of_messages(messages: list[_native.Message]) -> arrow.RecordBatch:
+    """Return messages as one batch."""
+    pa = pyarrow()
+    columns = [
+        [message.topic for message in messages],
+        [message.seq for message in messages],
+        [message.time_ns // 1000 for message in messages],
+        [message.sender for message in messages],
+        [message.type for message in messages],
+        [bytes(message.body) for message in messages],
+    ]
+    found = _schema(pa)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, found, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=found)

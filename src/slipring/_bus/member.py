@@ -15,12 +15,13 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slipring.errors import Closed, Full
 
 from .closing import Closing
 from .fork_locks import give_lock
+from .publisher import BY_DELIVERY
 from .settings import natural, timeout_s
 from .wait import INBOX_BELLS, inbox_bell
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-BY_DELIVERY: Final = -1.0  # the default time-out: for ever on reliable topics, none on lossy ones
 _SLICE_S = 0.005
 INBOX_BYTES = 256 << 20  # a member that only ever sends must not eat all memory
 

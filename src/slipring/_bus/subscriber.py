@@ -51,8 +51,8 @@ class Messages:
 
 
 class Account(Closing):
-    """The counts and the position of a subscriber. A subclass has `topic`, `closed`, `attached`, `arecv`, `close`,
-    `_counts` and `_seek`."""
+    """The counts, the position and the asyncio methods of a subscriber. A subclass has `topic`, `closed`, `attached`,
+    `close`, `_waits`, `_ready`, `_take_here`, `_counts` and `_seek`."""
 
     __slots__ = ()
 
@@ -63,12 +63,27 @@ class Account(Closing):
         def closed(self) -> bool: ...
         @property
         def attached(self) -> bool: ...
+        @property
+        def _waits(self) -> Waits: ...
+        def _ready(self) -> bool: ...
+        def _take_here(self) -> Message | None: ...
         def _seek(self, start: int, seq: int, /) -> None: ...
         def _counts(self) -> tuple[int, int, int, int, int, int, bool]: ...
 
     def seek(self, start: str | SupportsIndex) -> None:
         """Move to "new", "last", "oldest" or a sequence."""
         self._seek(*start_place(start))
+
+    async def arecv(self, timeout: float | None = None) -> Message | None:
+        """`recv` for asyncio: the same subscriber, without blocking the loop; cancelling loses nothing."""
+        return await self._until(timeout, self._take_here)
+
+    async def _until(self, timeout: float | None, take: Callable[[], T | None]) -> T | None:
+        """Return what `take` finds here, or None after timeout; cancelling loses nothing."""
+        return await self._waits.until(self, timeout, take)
+
+    def _waited(self) -> Self:
+        return self
 
     def __aiter__(self) -> Messages:
         return Messages(self)
@@ -157,20 +172,9 @@ class Subscriber(Account, _native.Subscriber):
         arrow = import_pyarrow()
         return arrow.record_batch(ArrowBatch(self._recv_batch(n, timeout)))
 
-    async def arecv(self, timeout: float | None = None) -> Message | None:
-        """`recv` for asyncio: the same subscriber, without blocking the loop."""
-        return await self._until(timeout, lambda: self.recv(0))
-
-    async def _until(self, timeout: float | None, take: Callable[[], T | None]) -> T | None:
-        """Return what `take` finds here, or None after timeout; cancelling loses nothing."""
-        return await self._waits.until(self, timeout, take)
-
     def _take_here(self) -> Message | None:
-        """Return the next message that is here; never waits."""
+        """Return the next message that is here; never wait."""
         return self.recv(0)
-
-    def _waited(self) -> Self:
-        return self
 
 
 Subscriber.__module__ = "slipring"

@@ -13,7 +13,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, SupportsIndex, TypeVar
 
 from slipring.errors import (
     BadArgument,
@@ -24,9 +24,8 @@ from slipring.errors import (
 )
 
 from .. import batches
-from ..closing import Unpicklable
+from ..python_handle import Held, PythonSubscriber
 from ..settings import natural, start_word, timeout_s
-from ..subscriber import Account
 from .topics import DAMAGED, Part, PatternTopics
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _of_each_topic(argument: str, value: object, hint: str) -> BadArgument:
     return BadArgument(text, argument=argument)
 
 
-class PatternSubscriber(Account):
+class PatternSubscriber(PythonSubscriber):
     """Receives the messages of every topic that matches a pattern. Made by `Bus.subscriber("cam.*")`.
 
     `topic` is the pattern, `topics` are those it has now; each message says where it came from in `Message.topic`."""
@@ -96,6 +95,9 @@ class PatternSubscriber(Account):
         if self._closed:
             raise Closed("this subscriber is closed")
         return self._locked()
+
+    def _check_open(self) -> None:
+        self._entered()
 
     def _ask(self, part: Part, take: Take[T]) -> T | None:
         """What one part has; None also when that ended it."""
@@ -153,8 +155,8 @@ class PatternSubscriber(Account):
         if self._found.errors:
             raise self._found.errors.popleft()
 
-    def _receive(self, timeout: float | None, take: Take[T]) -> T | None:
-        seconds, clock = timeout_s(timeout), self._bus.clock
+    def _receive(self, seconds: float | None, take: Take[T]) -> T | None:
+        clock = self._bus.clock
         deadline = None if seconds is None else clock.monotonic() + seconds
         while (taken := self._try(take)) is None:
             left = None if deadline is None else deadline - clock.monotonic()
@@ -163,16 +165,21 @@ class PatternSubscriber(Account):
             self._sleep(left)
         return taken
 
-    def recv(self, timeout: float | None = None) -> Message | None:
-        """Return the next message of any of the topics, or None on expiry."""
-        return self._receive(timeout, lambda part: part.recv(0))
+    def _next(self, seconds: float | None, call: str, room: int | None = None) -> Message | None:
+        return self._receive(seconds, lambda part: part.recv(0))
+
+    def _take_here(self) -> Message | None:
+        return self._try(lambda part: part.recv(0))
+
+    def _hold(self, seconds: float | None) -> Held | None:
+        return self._receive(seconds, _hold_of)
 
     def recv_into(self, buffer: Buffer, timeout: float | None = None) -> Message | None:
-        """Return the next message of any of the topics, its body copied into buffer."""
-        return self._receive(timeout, lambda part: part.recv_into(buffer, 0))
+        """Return the next message of any of the topics, its body copied into buffer, or None after timeout seconds."""
+        return self._receive(timeout_s(timeout), lambda part: part.recv_into(buffer, 0))
 
-    def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
-        """Return up to n messages; waits at most timeout for the first."""
+    def recv_many(self, n: SupportsIndex = 1024, timeout: float | None = 0) -> list[Message]:
+        """Return up to n messages; wait at most timeout seconds for the first."""
         limit, taken = natural("n", n), []
         if limit == 0:
             self._entered()
@@ -181,8 +188,8 @@ class PatternSubscriber(Account):
             taken += messages
         return taken
 
-    def recv_batch(self, n: int = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
-        """Return up to n messages as one Arrow batch; waits at most timeout for the first."""
+    def recv_batch(self, n: SupportsIndex = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
+        """Return up to n messages as one Arrow batch; wait at most timeout seconds for the first."""
         batches.pyarrow()  # before anything is taken
         limit = natural("n", n)
         self._entered()
@@ -202,7 +209,7 @@ class PatternSubscriber(Account):
             left -= len(taken)
             return taken if len(taken) else None
 
-        first = self._receive(timeout, some)
+        first = self._receive(timeout_s(timeout), some)
         if first is None:
             return []
         gathered.append(first)
@@ -218,23 +225,6 @@ class PatternSubscriber(Account):
                 if more is not None:
                     gathered.append(more)
         return gathered
-
-    def view(self, timeout: float | None = None) -> PatternView:
-        """Return a context manager: the next message in place, held until exit."""
-        timeout_s(timeout)
-        return PatternView(self, timeout)
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Message:
-        try:
-            message = self.recv(None)
-        except Closed:
-            message = None
-        if message is None:
-            raise StopIteration
-        return message
 
     # Waiting
 
@@ -288,11 +278,7 @@ class PatternSubscriber(Account):
             "wait() takes subscribers of one topic: a PatternSubscriber waits for several by itself, in recv()"
         )
 
-    async def arecv(self, timeout: float | None = None) -> Message | None:
-        """`recv` for asyncio, without blocking the loop; cancelling loses nothing."""
-        return await self._until(timeout, lambda part: part.recv(0))
-
-    async def _until(self, timeout: float | None, take: Take[T]) -> T | None:
+    async def _until(self, timeout: float | None, take: Callable[[], T | None]) -> T | None:
         import asyncio  # slow to import, and most programs do without
 
         if not self._bus._awaits_patterns:
@@ -303,7 +289,7 @@ class PatternSubscriber(Account):
         deadline = None if seconds is None else loop.time() + seconds
         tasks: dict[Subscriber, asyncio.Task[Any]] = {}
         try:
-            while (taken := self._try(take)) is None:
+            while (taken := take()) is None:
                 left = None if deadline is None else deadline - loop.time()
                 if left is not None and left <= 0:
                     return None
@@ -411,29 +397,13 @@ async def _until_ready(subscriber: Subscriber) -> None:
     await subscriber._until(None, lambda: subscriber._ready() or None)
 
 
-class PatternView(Unpicklable):
-    """`with subscriber.view(timeout) as message`: of whichever topic has one."""
-
-    def __init__(self, subscriber: PatternSubscriber, timeout: float | None) -> None:
-        self._subscriber, self._timeout = subscriber, timeout
-        self._view: Any = None
-
-    def __enter__(self) -> Message | None:
-        return self._subscriber._receive(self._timeout, self._take)
-
-    def _take(self, part: Subscriber) -> Message | None:
-        view = part.view(0)
-        message = view.__enter__()
-        if message is None:
-            view.__exit__(None, None, None)
-        else:
-            self._view = view
-        return message
-
-    def __exit__(self, *exc: object) -> None:
-        view, self._view = self._view, None
-        if view is not None:
-            view.__exit__(*exc)
+def _hold_of(part: Subscriber) -> Held | None:
+    view = part.view(0)
+    message = view.__enter__()
+    if message is None:
+        view.__exit__(None, None, None)
+        return None
+    return Held(message, lambda: view.__exit__(None, None, None))
 
 
 PatternSubscriber.__module__ = "slipring"

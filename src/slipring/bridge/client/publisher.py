@@ -9,18 +9,14 @@ missing and nothing twice.
 from __future__ import annotations
 
 import math
-import operator
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from slipring._bus.bus import Bus
-from slipring._bus.closing import Closing
-from slipring._bus.native import _native
-from slipring._bus.publisher import wanted_subscribers
-from slipring._bus.settings import timeout_s
-from slipring.errors import BadArgument, Closed, TooLarge
+from slipring._bus.python_handle import PythonLoan, PythonPublisher, check_length
+from slipring.errors import Closed, TooLarge
 
 from .. import wire
 from .connection import bridge_gone
@@ -28,33 +24,13 @@ from .link import Handle, Link
 from .request_queue import Call
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    pass
 
-    from typing_extensions import Buffer
-
-BY_DELIVERY: Final = -1.0
 _CHUNK_MESSAGES, _CHUNK_BYTES = 1024, 1 << 20
 _LOOK_EVERY_S = 0.02
 
 
-def _body(body: Buffer) -> bytes:
-    return body if isinstance(body, bytes) else _native.body_bytes(body)
-
-
-def _text(argument: str, value: str) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{argument} must be str, not {type(value).__name__}")
-    try:
-        size = len(value.encode())
-    except UnicodeEncodeError as error:
-        raise BadArgument(f"{argument} is not valid text: {error.reason}", argument=argument) from None
-    if size > wire.MOST_NAME_BYTES:
-        text = f"{argument} has {size} bytes, at most {wire.MOST_NAME_BYTES}"
-        raise BadArgument(text, argument=argument)
-    return value
-
-
-class RemotePublisher(Handle, Closing):
+class RemotePublisher(PythonPublisher, Handle):
     """As slipring.Publisher, over a bridge. Made by `Bus.publisher`."""
 
     def __init__(
@@ -70,7 +46,8 @@ class RemotePublisher(Handle, Closing):
     ) -> None:
         super().__init__(link)
         self._bus = bus  # which closes the link when nothing refers to it
-        self.topic, self.sender = topic, _text("sender", sender)
+        check_length("sender", sender)
+        self.topic, self.sender = topic, sender
         self._durable = origin is not None
         self._opening: dict[str, Any] = {
             "handle": self.handle,
@@ -112,7 +89,7 @@ class RemotePublisher(Handle, Closing):
 
     # For the program
 
-    def _check(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise Closed("this publisher is closed")
         self._link.check()
@@ -121,54 +98,39 @@ class RemotePublisher(Handle, Closing):
     def closed(self) -> bool:
         return self._closed
 
-    def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
-        """Send one message; its sequence."""
-        return self._send_as(body, type, self.sender, time.time_ns(), timeout)
+    @property
+    def _is_reliable(self) -> bool:
+        return self.reliable
 
-    def _send_as(
-        self, body: Buffer, type: str, sender: str, time_ns: int, timeout: float | None = BY_DELIVERY
-    ) -> int:
-        record = wire.Record(0, time_ns, 0, 0, _text("type", type), sender, _body(body))
-        self._check()  # before the lock, which a forked child may find taken forever
+    def _send(self, body: bytes, type: str, sender: str, time_ns: int | None, seconds: float | None) -> int:
+        check_length("type", type)
+        when_ns = time.time_ns() if time_ns is None else time_ns
         with self._lock:
-            return self._publish([record._replace(number=self._number + 1)], self._seconds(timeout))
+            record = wire.Record(self._number + 1, when_ns, 0, 0, type, sender, body)
+            return self._publish([record], seconds)
 
-    def send_many(
-        self, bodies: Iterable[Buffer], type: str = "", timeout: float | None = BY_DELIVERY
-    ) -> int | None:
-        """Send many; the last one's sequence."""
-        if isinstance(bodies, (str, bytes, bytearray, memoryview)):
-            raise TypeError("bodies must be a sequence of bodies, not one: use send()")
-        copies = [_body(body) for body in bodies]
-        self._check()
-        _text("type", type)
-        self.check_size(max(map(len, copies), default=0))
-        seconds = self._seconds(timeout)
-        deadline = time.monotonic() + seconds
+    def _send_many(self, bodies: list[bytes], type: str, seconds: float | None) -> int | None:
+        check_length("type", type)
+        self.check_size(max(map(len, bodies), default=0))
+        deadline = None if seconds is None else time.monotonic() + seconds
         last = None
         with self._lock:
-            for chunk in _chunks(copies):
+            for chunk in _chunks(bodies):
                 now = time.time_ns()
                 first = self._number + 1
                 records = [
                     wire.Record(first + at, now, 0, 0, type, self.sender, body)
                     for at, body in enumerate(chunk)
                 ]
-                last = self._publish(records, max(0.0, deadline - time.monotonic()))
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                last = self._publish(records, left)
         return last
 
-    def send_numbered(self, records: list[wire.Record], timeout: float | None = None) -> dict[str, int]:
-        """Publish what has numbers already (a mirror's are sequences); where this origin stands then."""
-        self._check()
+    def send_numbered(self, records: list[wire.Record], seconds: float | None) -> None:
+        """Publish records that have numbers already: a mirror's are sequences of its source."""
+        self._check_open()
         with self._lock:
-            self._publish(records, self._seconds(timeout))
-        return self.place
-
-    def _seconds(self, timeout: float | None) -> float:
-        if timeout is BY_DELIVERY:
-            timeout = None if self.reliable else 0
-        seconds = timeout_s(timeout)
-        return math.inf if seconds is None else seconds
+            self._publish(records, seconds)
 
     def check_size(self, size: int) -> None:
         """Of a body, or of all that is published at once."""
@@ -177,14 +139,16 @@ class RemotePublisher(Handle, Closing):
             text = f"a body of {size} bytes is more than the bridge's max_message of {limit}"
             raise TooLarge(text, argument="max_message")
 
-    def _publish(self, records: list[wire.Record], seconds: float) -> int:
-        self._check()
+    def _publish(self, records: list[wire.Record], seconds: float | None) -> int:
+        self._check_open()
         self.check_size(sum(len(record.body) for record in records))
         number = self._link.number()
-        frames = wire.with_records(wire.PUBLISH, number, self.handle, seconds, records=records)
+        frames = wire.with_records(
+            wire.PUBLISH, number, self.handle, math.inf if seconds is None else seconds, records=records
+        )
         self._number = max(self._number, records[-1].number)  # a number is used once, whatever becomes of it
         call = Call(number, frames, self, True, None)
-        waiting = None if math.isinf(seconds) else seconds + self._link.address.connect_timeout_s
+        waiting = None if seconds is None else seconds + self._link.address.connect_timeout_s
         try:
             self._link.call(call, waiting)
         finally:
@@ -196,24 +160,19 @@ class RemotePublisher(Handle, Closing):
         self._opening["upstream"] = upstream
         self._link.request("publisher", **self._opening)
 
-    def loan(self, size: int, type: str = "", timeout: float | None = BY_DELIVERY) -> Loan:
-        """A context manager: memory to fill, sent at its end."""
-        return Loan(self, size, type, timeout)
+    def _loan(self, size: int, type: str, timeout: float | None) -> RemoteLoan:
+        return RemoteLoan(self, size, type, timeout)
 
-    def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
-        """Wait until at least n subscribers are attached; False on expiry."""
-        self._subscribers()  # raises first what is wrong with the topic or with this publisher
-        n = wanted_subscribers(n, self._link.request("stats", topic=self.topic)["max_readers"])
-        seconds = timeout_s(timeout)
-        deadline = math.inf if seconds is None else time.monotonic() + seconds
-        while self._subscribers() < n:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(_LOOK_EVERY_S)
-        return True
+    def _max_subscribers(self) -> int:
+        self._subscribers()  # raises first an error of the topic or of this publisher
+        most: int = self._link.request("stats", topic=self.topic)["max_readers"]
+        return most
+
+    def _await_subscribers(self, n: int, seconds: float | None, every_s: float = 0.02) -> bool:
+        return super()._await_subscribers(n, seconds, every_s)
 
     def _subscribers(self) -> int:
-        self._check()
+        self._check_open()
         count: int = self._link.request("subscribers", owner=self, handle=self.handle)
         return count
 
@@ -240,50 +199,23 @@ class RemotePublisher(Handle, Closing):
         return f"<RemotePublisher {self.topic!r} sender={self.sender!r}{state}>"
 
 
-class Loan:
-    """pub.loan(): the shape of a loan in shared memory, on memory of one's own."""
+class RemoteLoan(PythonLoan):
+    """Memory of this process, sent at the end."""
 
-    def __init__(self, publisher: RemotePublisher, size: int, type: str, timeout: float | None) -> None:
-        try:
-            number = operator.index(size)
-        except TypeError:
-            raise TypeError("size must be an integer number of bytes") from None
-        if number < 0:
-            raise BadArgument("size must be at least 0 and fit the address space", argument="size")
-        self._publisher, self._size, self._type, self._timeout = publisher, number, type, timeout
-        self._memory: bytearray | None = None
-        self._used = False
-        self.seq: int | None = None
-
-    def __enter__(self) -> memoryview:
-        if self._used:
-            raise RuntimeError("a loan is used once: ask for another")
-        self._publisher._check()
+    def _begin(self) -> bytearray:
         self._publisher.check_size(self._size)
-        self._used = True
-        self._memory = bytearray(self._size)
-        self._view = memoryview(self._memory)
-        return self._view
+        return bytearray(self._size)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        memory, self._memory = self._memory, None
-        if memory is None:
-            return
+    def _is_in_use(self) -> bool:
         try:
-            self._view.release()
-            memory.append(0)  # refused while slices or arrays of it live
+            self._memory.append(0)  # refused while slices or arrays of it live
         except BufferError:
-            if kind is None:
-                raise BufferError(
-                    "nothing was sent: slices or arrays of the loan are still in use and could change the "
-                    "message; delete them before the block ends"
-                ) from None
-            return
-        if kind is None:
-            del memory[-1:]
-            self.seq = self._publisher.send(memory, self._type, self._timeout)
+            return True
+        del self._memory[-1:]
+        return False
+
+    def _commit(self) -> None:
+        self._seq = self._publisher.send(self._memory, self._type, self._timeout)
 
 
 def _chunks(bodies: list[bytes]) -> Iterable[list[bytes]]:

@@ -9,15 +9,14 @@ server_subscription.py is the other side.
 from __future__ import annotations
 
 import contextlib
-import operator
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import Any
 
 from slipring._bus.bus import Bus
-from slipring._bus.native import _native
-from slipring._bus.settings import timeout_s
-from slipring._bus.subscriber import Account, Message
+from slipring._bus.python_handle import Held, PythonSubscriber, refuse_for_room
+from slipring._bus.subscriber import Message
 from slipring._bus.wait import Bell
 from slipring.errors import BadArgument, Closed, PeerGone, Timeout, TopicGone
 
@@ -25,20 +24,15 @@ from .. import error_codec, wire
 from .arrivals import Arrivals
 from .link import Handle, Link
 from .request_queue import Call
-from .waits import REMOTE, receive
-
-if TYPE_CHECKING:
-    import pyarrow
-    from typing_extensions import Buffer
+from .waits import REMOTE
 
 
-class RemoteSubscriber(Account, Handle):
+class RemoteSubscriber(PythonSubscriber, Handle):
     """As slipring.Subscriber, over a bridge. Made by `Bus.subscriber`.
 
     Shared by the program's threads and the link's, under `_changed`.
     """
 
-    spin_us = 0.0
     _waits = REMOTE
     topic: str
 
@@ -93,31 +87,28 @@ class RemoteSubscriber(Account, Handle):
 
     # The program receives
 
-    def recv(self, timeout: float | None = None) -> Message | None:
-        """The next message, or None on expiry."""
-        return self._receive(timeout)
+    def _next(self, seconds: float | None, call: str, room: int | None = None) -> Message | None:
+        return self._receive(seconds, room=room)
 
     def _receive(
-        self, timeout: float | None, *, hold: bool = False, most_bytes: int | None = None
+        self, seconds: float | None, *, hold: bool = False, room: int | None = None
     ) -> Message | None:
         """hold: until `_release`, publishers of a reliable topic wait as if the message had not been read."""
-        seconds = timeout_s(timeout)
-        self._check()
+        self._check_open()
         deadline = None if seconds is None else time.monotonic() + seconds
         if self._conflate or (seconds == 0 and not self._arrivals.has_message):
             self._sync()
         with self._changed:
             while (message := self._arrivals.peek()) is None:
-                self._check()
+                self._check_open()
                 self._raise_error()
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     break
                 self._changed.wait(left)
             else:
-                if most_bytes is not None and len(message.body) > most_bytes:
-                    sizes = f"buffer has {most_bytes} bytes, the next message {len(message.body)}"
-                    raise BadArgument(f"{sizes}: use a larger buffer", argument="buffer")
+                if room is not None and len(message.body) > room:
+                    refuse_for_room(len(message.body), room)
                 self._arrivals.take()
                 if hold:
                     self._held.append(message.seq)
@@ -127,15 +118,25 @@ class RemoteSubscriber(Account, Handle):
             self._consumed(message)
         return message
 
-    def _release(self, seq: int) -> None:
+    def _hold(self, seconds: float | None) -> Held | None:
+        """The memory is this process's own, but the publishers of a reliable topic wait until it is released."""
+        found = self._receive(seconds, hold=True)
+        if found is None:
+            return None
+        body = memoryview(found.body)
+        message = Message(body, found.sender, found.type, found.seq, found.time_ns, found.topic)
+        return Held(message, partial(self._release, body, found.seq))
+
+    def _release(self, body: memoryview, seq: int) -> None:
+        body.release()
         self._link.check_process()
         with self._changed:
             self._held.remove(seq)
         self._acknowledge()
 
     def _take_here(self) -> Message | None:
-        """The next message that is here, without asking the server for more."""
-        self._check()
+        """Return the next message that is here, without asking the server for more."""
+        self._check_open()
         with self._changed:
             message = self._arrivals.take()
         if message is None:
@@ -144,68 +145,15 @@ class RemoteSubscriber(Account, Handle):
             self._consumed(message)
         return message
 
-    def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
-        """Up to n messages; waits at most timeout for the first."""
-        n = operator.index(n)
-        if n < 0:
-            raise BadArgument("n must be at least 0", argument="n")
-        self._refresh()  # read what was published before this call, not what comes while it reads
-        limit = self._arrivals.tail
-        messages: list[Message] = []
-        while len(messages) < n and (not messages or self._arrivals.read.position < limit):
-            message = self.recv(0 if messages else timeout)
-            if message is None:
-                break
-            if message.seq >= limit:
-                limit = self._arrivals.tail  # it was waited for: what came with it
-            messages.append(message)
-        return messages
-
-    def recv_into(self, buffer: Buffer, timeout: float | None = None) -> Message | None:
-        """The next message, its body copied into buffer."""
-        _native.check_target(buffer)
-        with memoryview(buffer).cast("B") as target:
-            message = self._receive(timeout, most_bytes=len(target))
-            if message is None:
-                return None
-            size = len(message.body)
-            target[:size] = message.body
-        body = memoryview(buffer).cast("B")[:size]
-        return Message(body, message.sender, message.type, message.seq, message.time_ns, message.topic)
-
-    def recv_batch(self, n: int = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
-        """Up to n messages as one Arrow batch; waits at most timeout for the first."""
-        from .columns import record_batch
-
-        return record_batch(self.topic, self.recv_many(n, timeout))
-
-    def view(self, timeout: float | None = None) -> View:
-        """A context manager: the next message, unusable after exit."""
-        return View(self, timeout)
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Message:
-        try:
-            message = self.recv(None)
-        except Closed:
-            raise StopIteration from None
-        if message is None:
-            raise StopIteration
-        return message
-
-    async def arecv(self, timeout: float | None = None) -> Message | None:
-        """`recv` for asyncio."""
-        return await receive(self, timeout, self._take_here)
+    def _batch_end(self, *, first: bool) -> float:
+        if first:
+            self._refresh()
+        return self._arrivals.tail
 
     # It is waited for: waits.py
 
-    def _waited(self) -> Self:
-        return self
-
     def _ready(self) -> bool:
-        self._check()
+        self._check_open()
         if not self._arrivals.has_message and self._error is None:
             self._sync()
         if not self._arrivals.has_message:
@@ -229,7 +177,7 @@ class RemoteSubscriber(Account, Handle):
         for bell in self._bells:
             bell.ring()
 
-    def _check(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise Closed("this subscriber is closed")
         self._link.check_process()
@@ -278,7 +226,7 @@ class RemoteSubscriber(Account, Handle):
     # Position and counts
 
     def _seek(self, start: int, seq: int, /) -> None:
-        self._check()
+        self._check_open()
         self._raise_error()
         self._link.request("seek", owner=self, then=self._sought, handle=self.handle, start=start, seq=seq)
 
@@ -289,7 +237,7 @@ class RemoteSubscriber(Account, Handle):
 
     def commit(self, seq: int | None = None, /) -> None:
         """Move the cursor to seq, or past everything received."""
-        self._check()
+        self._check_open()
         if self._cursor is None:
             raise BadArgument("there is no cursor to commit: subscribe with cursor=", argument="cursor")
         position = self._arrivals.read.position
@@ -399,25 +347,3 @@ class RemoteSubscriber(Account, Handle):
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
             self._link.abandon(self, "unsubscribe")
-
-
-class View:
-    """sub.view(): the shape of a view in shared memory, on memory of one's own."""
-
-    def __init__(self, subscriber: RemoteSubscriber, timeout: float | None) -> None:
-        self._subscriber, self._timeout = subscriber, timeout
-        self._body: memoryview | None = None
-
-    def __enter__(self) -> Message | None:
-        message = self._subscriber._receive(self._timeout, hold=True)
-        if message is None:
-            return None
-        self._seq = message.seq
-        self._body = memoryview(message.body)
-        return Message(self._body, message.sender, message.type, message.seq, message.time_ns, message.topic)
-
-    def __exit__(self, *exc: object) -> None:
-        if self._body is not None:
-            self._body.release()
-            self._body = None
-            self._subscriber._release(self._seq)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slipring._bus.python_handle import body_bytes
 from slipring._bus.settings import timeout_s
 from slipring.errors import BadArgument, TooLarge
 
-from ..ports.arguments import body_bytes
 from ..ports.handle import Handle
 from ..ports.lent_memory import Region, lend, show
 from .cells import SteppedCells

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from slipring._bus.member import BY_DELIVERY, INBOX_BYTES, Member
+from slipring._bus.member import INBOX_BYTES, Member
+from slipring._bus.publisher import BY_DELIVERY
+from slipring._bus.python_handle import body_bytes
 from slipring._bus.settings import timeout_s
 from slipring.errors import Full
-
-from .arguments import body_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

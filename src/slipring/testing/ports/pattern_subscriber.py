@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from slipring._bus.patterns.subscriber import PatternSubscriber, Take
+from slipring._bus.patterns.subscriber import PatternSubscriber
 
 if TYPE_CHECKING:
     from ..simulation import Simulation
@@ -31,8 +32,8 @@ class SteppedPatternSubscriber(PatternSubscriber):
     def _sleep(self, left: float | None) -> None:
         self._simulation.scheduler.block(self._ready, left, f"recv on '{self.topic}'")
 
-    async def _until(self, timeout: float | None, take: Take[T]) -> T | None:
-        return await self._simulation.until_ready(self._ready, timeout, lambda: self._try(take))
+    async def _until(self, timeout: float | None, take: Callable[[], T | None]) -> T | None:
+        return await self._simulation.until_ready(self._ready, timeout, take)
 
     def _handles_to_kill(self) -> list[Handle]:
         return [cast("Handle", part.subscriber) for part in self._parts]
