@@ -1,66 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that are killed while they open something, and how far they came: a row each on the board."""
+"""Processes that open something in a loop, to be killed meanwhile. Each counts its rounds in a row of the board."""
+
+import functools
+from collections.abc import Callable
 
 import slipring
 from storm.board import Board
 
 
-def create(root: str, board_path: str, row: int) -> None:
-    board = Board(board_path)
-    bus = slipring.Bus("test", root=root)
-    while True:
-        bus.create("t", capacity="256KiB", delivery="reliable")
-        board.beat(row)
+def repeated(act: Callable[[slipring.Bus], None]) -> Callable[[str, str, int], None]:
+    """Make a process of the action: it repeats the action until it is killed."""
+
+    @functools.wraps(act)
+    def run(root: str, board_path: str, row: int) -> None:
+        board = Board(board_path)
+        bus = slipring.Bus("test", root=root)
+        while True:
+            act(bus)
+            board.beat(row)
+
+    return run
 
 
-def create_and_remove(root: str, board_path: str, row: int) -> None:
-    board = Board(board_path)
-    bus = slipring.Bus("test", root=root)
-    while True:
-        with bus.publisher("t", capacity="256KiB", delivery="reliable") as pub:
-            pub.send(b"m")
-        bus.remove("t", missing_ok=True)
-        board.beat(row)
+@repeated
+def create(bus: slipring.Bus) -> None:
+    bus.create("t", capacity="256KiB", delivery="reliable")
 
 
-def repair(root: str, board_path: str, row: int) -> None:
-    board = Board(board_path)
-    bus = slipring.Bus("test", root=root)
-    while True:
-        bus.doctor(repair=True)
-        board.beat(row)
+@repeated
+def create_and_remove(bus: slipring.Bus) -> None:
+    with bus.publisher("t", capacity="256KiB", delivery="reliable") as pub:
+        pub.send(b"m")
+    bus.remove("t", missing_ok=True)
 
 
-def attach(root: str, board_path: str, row: int) -> None:
-    """Attaches and detaches forever in every role, to a topic that exists."""
-    board = Board(board_path)
-    bus = slipring.Bus("test", root=root)
-    while True:
-        with bus.publisher("t") as pub, bus.subscriber("t") as sub, bus.subscriber("t", lossy=True):
-            pub.send(b"m", timeout=None)
-            sub.recv(timeout=None)
-        board.beat(row)
+@repeated
+def repair(bus: slipring.Bus) -> None:
+    bus.doctor(repair=True)
 
 
-def attach_cursor(root: str, board_path: str, row: int) -> None:
-    board = Board(board_path)
-    bus = slipring.Bus("test", root=root)
-    while True:
-        with bus.subscriber("t", cursor="c", start="oldest") as sub:
-            sub.recv_many(100)
-            sub.commit()
-        board.beat(row)
+@repeated
+def attach(bus: slipring.Bus) -> None:
+    """Attach to an existing topic in every role, and detach."""
+    with bus.publisher("t") as pub, bus.subscriber("t") as sub, bus.subscriber("t", lossy=True):
+        pub.send(b"m", timeout=None)
+        sub.recv(timeout=None)
 
 
-def follow(root: str, board_path: str, row: int) -> None:
-    """Subscribes before the topic exists, again and again."""
-    board = Board(board_path)
-    bus = slipring.Bus("test", root=root)
-    while True:
-        try:
-            with bus.subscriber("t", start="oldest") as sub:
-                while sub.recv(timeout=0.005) is not None:
-                    pass
-        except slipring.TopicGone:
-            pass
-        board.beat(row)
+@repeated
+def attach_cursor(bus: slipring.Bus) -> None:
+    with bus.subscriber("t", cursor="c", start="oldest") as sub:
+        sub.recv_many(100)
+        sub.commit()
+
+
+@repeated
+def follow(bus: slipring.Bus) -> None:
+    """Subscribe to a topic that need not exist yet."""
+    try:
+        with bus.subscriber("t", start="oldest") as sub:
+            while sub.recv(timeout=0.005) is not None:
+                pass
+    except slipring.TopicGone:
+        pass

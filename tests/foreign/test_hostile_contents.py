@@ -43,7 +43,7 @@ def a_steering_word(dice: random.Random, bus) -> Write:
     return Write(path, offset, twist(path.read_bytes(), offset, dice.choice(list(TWISTS))))
 
 
-def torment(bus, peers, language: str, dice: random.Random) -> int:
+def damage_until_it_ends(bus, peers, language: str, dice: random.Random) -> int:
     delivery = dice.choice(["lossy", "reliable"])
     bus.create("t", capacity=4096, slots=16, delivery=delivery, max_writers=4, max_readers=4, max_cursors=1)
     if dice.random() < 0.5:
@@ -75,7 +75,7 @@ def torment(bus, peers, language: str, dice: random.Random) -> int:
 @pytest.mark.parametrize("language", TRIALS)
 def test_random_writes_into_a_live_topic_end_a_foreign_program_by_name_only(bus, peers, language):
     dice = random.Random(SEED)
-    codes = [torment(bus, peers, language, dice) for _ in range(TRIALS[language] * MORE)]
+    codes = [damage_until_it_ends(bus, peers, language, dice) for _ in range(TRIALS[language] * MORE)]
     assert codes.count(CORRUPT) > 0, f"seed {SEED}: no damage was ever seen"
 
 

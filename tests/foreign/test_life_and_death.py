@@ -49,7 +49,7 @@ def test_a_foreign_program_finds_the_exclusive_place_taken_and_then_free(bus, pe
     owner.expect("ready")
     peers.publish(language, "second", 1).join(BUSY)
     owner.kill()
-    peer = peers.publish(language, "heir", 100)
+    peer = peers.publish(language, "successor", 100)
     peer.expect("ready")
     peer.say("go")
     peer.join()
@@ -126,11 +126,11 @@ def test_a_foreign_publisher_finishes_the_claim_of_a_killed_process(bus, peers, 
         dead.expect("ready")
         dead.say("go")
         dead.join(KILLED)
-        heir = peers.publish(language, "heir", 10)
-        heir.expect("ready")
-        heir.say("go")
-        assert heir.hear_sent(10) == 10
-        heir.join()
+        successor = peers.publish(language, "successor", 10)
+        successor.expect("ready")
+        successor.say("go")
+        assert successor.hear_sent(10) == 10
+        successor.join()
         assert [msg.seq for msg in sub.recv_many(100, timeout=60)] == list(range(1, 11))
 
 
@@ -200,10 +200,10 @@ def test_the_next_only_publisher_goes_on_where_one_was_killed(bus, peers, langua
     victim.expect("ready")
     victim.say("go")
     victim.join(KILLED)
-    heir = peers.publish(language, "heir", 100)
-    heir.expect("ready")
-    heir.say("go")
-    heir.join()
+    successor = peers.publish(language, "successor", 100)
+    successor.expect("ready")
+    successor.say("go")
+    successor.join()
     with bus.publisher("t") as pub:
         pub.send(b"", type="end")
     _, received, lost, position, _ = witness.hear()

@@ -13,7 +13,15 @@ def heard_all(subscribers) -> list[tuple]:
     return heard
 
 
-def end(bus) -> None:
+def send_together(bus, writers, count: int) -> None:
+    """Let the writers send at the same time. Send the last message after theirs."""
+    for writer in writers:
+        writer.expect("ready")
+    for writer in writers:
+        writer.say("go")
+    for writer in writers:
+        writer.hear_sent(count)
+        writer.join()
     with bus.publisher("t") as pub:
         pub.send(b"", type="end", timeout=60)
 
@@ -28,14 +36,7 @@ def test_all_languages_publish_at_once_and_every_reliable_reader_sees_the_same(b
     for reader in readers + taps:
         reader.expect(("ready", 0))
     writers = [peers.publish(language, language, count) for language in languages]
-    for writer in writers:
-        writer.expect("ready")
-    for writer in writers:
-        writer.say("go")
-    for writer in writers:
-        writer.hear_sent(count)
-        writer.join()
-    end(bus)
+    send_together(bus, writers, count)
     total = len(languages) * count + 1
     accounts = heard_all(readers)
     assert accounts == [("end", total, 0, total, accounts[0][4])] * len(languages)
@@ -53,13 +54,6 @@ def test_several_foreign_publishers_share_a_lossy_topic_with_exact_losses(bus, p
     for reader in readers:
         reader.expect(("ready", 0))
     writers = [peers.publish(language, str(k), count, 60) for k in range(2)]
-    for writer in writers:
-        writer.expect("ready")
-    for writer in writers:
-        writer.say("go")
-    for writer in writers:
-        writer.hear_sent(count)
-        writer.join()
-    end(bus)
+    send_together(bus, writers, count)
     for _, received, lost, position, _ in heard_all(readers):
         assert (received + lost, position) == (2 * count + 1, 2 * count + 1)

@@ -26,7 +26,7 @@ def test_the_document_describes_exactly_the_compiled_structures():
     assert documented() == ROWS
 
 
-def test_the_hash_is_the_compiled_one_and_computed_as_the_document_says():
+def test_the_hash_is_the_compiled_one_and_computed_as_documented():
     value = 0xCBF29CE484222325
     for structure, field, offset, size in documented():
         for byte in f"{structure}.{field}:{offset}:{size};".encode():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the hash of the files that a part of the proofs depends on.
 
-The hash leaves out comments, docstrings and empty lines, and white space of C and Promela. They cannot change a result.
+The hash leaves out comments, docstrings, empty lines, and white space of C, Promela and Java: they change no result.
 """
 
 import ast
@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-WITHOUT_COMMENTS = {".c", ".h", ".pml"}
+LIKE_C = {".c", ".h", ".pml", ".java"}
+WITH_HASHES = {".build", ".options", ".sh", ".toml"}  # comments begin with #
 # A text, a character, a comment, or white space. Within texts nothing is changed.
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*|\s+', re.DOTALL)
 
@@ -72,9 +73,13 @@ def hash_of(patterns: list[str], settings: Iterable[str] = ()) -> str:
         whole.update(f"{setting}\0".encode())
     for path in files(patterns):
         content = path.read_bytes()
-        if path.suffix in WITHOUT_COMMENTS:
+        if path.suffix in LIKE_C:
             content = stripped(content.decode()).encode()
         elif path.suffix == ".py":
             content = stripped_python(content.decode()).encode()
+        elif path.suffix in WITH_HASHES:
+            content = b"\n".join(
+                line for line in content.splitlines() if line.strip() and line.lstrip()[:1] != b"#"
+            )
         whole.update(f"{path.relative_to(REPOSITORY)}\0{len(content)}\0".encode() + content)
     return whole.hexdigest()[:32]

@@ -44,7 +44,7 @@ def rows(seqs, changed: dict | None = None) -> list[tuple]:
     return [(Kind.RECEIVED, seq, (changed or {}).get(seq, IDENTITIES[seq]), 0, 100) for seq in seqs]
 
 
-class World:
+class Run:
     """A lossy and a reliable topic with the same traffic; a test spoils one thing."""
 
     def __init__(self) -> None:
@@ -100,82 +100,82 @@ COUNTED, SOME = "Lossy: losses equal counted gaps", "There were losses to count"
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def run() -> Run:
+    return Run()
 
 
-def test_a_soak_in_order_passes_every_claim(world):
-    assert world.failed() == set()
+def test_a_soak_in_order_passes_every_claim(run):
+    assert run.failed() == set()
 
 
-def test_a_message_missing_for_one_reliable_reader_is_seen(world):
-    world.got = rows([0, 1, 2, 4, 6, 7])
-    assert world.failed() == {LOST}
+def test_a_message_missing_for_one_reliable_reader_is_seen(run):
+    run.got = rows([0, 1, 2, 4, 6, 7])
+    assert run.failed() == {LOST}
 
 
-def test_a_sent_message_that_nobody_read_is_seen(world):
-    world.sent.append((Kind.SENT, 7, who(9), 2))
-    assert LOST in world.failed()
+def test_a_sent_message_that_nobody_read_is_seen(run):
+    run.sent.append((Kind.SENT, 7, who(9), 2))
+    assert LOST in run.failed()
 
 
-def test_a_loss_that_was_not_counted_is_seen(world):
-    world.account = (Kind.COUNTED, 8, 4, 2, 0)
-    assert world.failed() == {COUNTED}
+def test_a_loss_that_was_not_counted_is_seen(run):
+    run.account = (Kind.COUNTED, 8, 4, 2, 0)
+    assert run.failed() == {COUNTED}
 
 
-def test_a_loss_counted_twice_is_seen(world):
-    world.account = (Kind.COUNTED, 8, 4, 4, 0)
-    assert world.failed() == {COUNTED}
+def test_a_loss_counted_twice_is_seen(run):
+    run.account = (Kind.COUNTED, 8, 4, 4, 0)
+    assert run.failed() == {COUNTED}
 
 
-def test_a_message_that_a_conflating_reader_never_counts_is_seen(world):
-    world.conflated = [(Kind.COUNTED, 6, 1, 0, 4), (Kind.COUNTED, 8, 1, 0, 5)]
-    assert world.failed() == {COUNTED}
+def test_a_message_that_a_conflating_reader_never_counts_is_seen(run):
+    run.conflated = [(Kind.COUNTED, 6, 1, 0, 4), (Kind.COUNTED, 8, 1, 0, 5)]
+    assert run.failed() == {COUNTED}
 
 
-def test_a_message_that_a_conflating_reader_counts_twice_is_seen(world):
-    world.conflated = [(Kind.COUNTED, 6, 1, 0, 5), (Kind.COUNTED, 8, 1, 0, 6)]
-    assert world.failed() == {COUNTED}
+def test_a_message_that_a_conflating_reader_counts_twice_is_seen(run):
+    run.conflated = [(Kind.COUNTED, 6, 1, 0, 5), (Kind.COUNTED, 8, 1, 0, 6)]
+    assert run.failed() == {COUNTED}
 
 
-def test_a_torn_message_is_seen(world):
-    world.got.append((Kind.CORRUPT, 7, 0, TORN))
-    assert world.failed() == {CORRUPT}
+def test_a_torn_message_is_seen(run):
+    run.got.append((Kind.CORRUPT, 7, 0, TORN))
+    assert run.failed() == {CORRUPT}
 
 
-def test_a_message_that_differs_between_readers_is_seen(world):
-    world.got = rows(IDENTITIES, {4: who(3)})
-    assert CORRUPT in world.failed()
+def test_a_message_that_differs_between_readers_is_seen(run):
+    run.got = rows(IDENTITIES, {4: who(3)})
+    assert CORRUPT in run.failed()
 
 
-def test_an_aborted_loan_that_was_read_is_seen(world):
-    world.got = [*world.got[:3], (Kind.RECEIVED, 3, who(6) | bodies.POISON, 0, 100), *world.got[3:]]
-    assert UNCOMMITTED in world.failed()
+def test_an_aborted_loan_that_was_read_is_seen(run):
+    run.got = [*run.got[:3], (Kind.RECEIVED, 3, who(6) | bodies.POISON, 0, 100), *run.got[3:]]
+    assert UNCOMMITTED in run.failed()
 
 
-def test_a_message_of_an_unknown_sender_is_seen(world):
-    world.got = [*world.got[:3], (Kind.RECEIVED, 3, who(1, 99), 0, 100), *world.got[3:]]
-    assert UNCOMMITTED in world.failed()
+def test_a_message_of_an_unknown_sender_is_seen(run):
+    run.got = [*run.got[:3], (Kind.RECEIVED, 3, who(1, 99), 0, 100), *run.got[3:]]
+    assert UNCOMMITTED in run.failed()
 
 
-def test_a_reader_that_goes_back_is_seen(world):
-    world.got = [*world.got, *rows([7])]
-    assert ORDER in world.failed()
+def test_a_reader_that_goes_back_is_seen(run):
+    run.got = [*run.got, *rows([7])]
+    assert ORDER in run.failed()
 
 
-def test_a_cursor_that_skips_is_seen(world):
-    world.cursor[1] = [(Kind.STARTED, 4), *rows([4, 5, 6, 7]), (Kind.COUNTED, 8, 4), (Kind.ENDED,)]
-    assert world.failed() == {CURSOR}
+def test_a_cursor_that_skips_is_seen(run):
+    run.cursor[1] = [(Kind.STARTED, 4), *rows([4, 5, 6, 7]), (Kind.COUNTED, 8, 4), (Kind.ENDED,)]
+    assert run.failed() == {CURSOR}
 
 
-def test_a_message_that_only_the_counters_have_is_seen(world):
-    world.stats["lossy"] |= {"published": 8, "tail": 9}
-    assert KNOWN in world.failed()
+def test_a_message_that_only_the_counters_have_is_seen(run):
+    run.stats["lossy"] |= {"published": 8, "tail": 9}
+    assert KNOWN in run.failed()
 
 
-def test_a_process_that_ends_by_itself_is_seen(world):
-    world.code = 1
-    assert world.failed() == {DEATH}
+def test_a_process_that_ends_by_itself_is_seen(run):
+    run.code = 1
+    assert run.failed() == {DEATH}
 
 
 def lake_of(changed: dict | None = None) -> dict:
@@ -197,12 +197,12 @@ def lake_of(changed: dict | None = None) -> dict:
         (lambda lake: lake["problems"].append("a file is missing"), False),
     ],
 )
-def test_a_recording_that_does_not_add_up_is_seen(world, spoil, right):
+def test_a_recording_that_does_not_add_up_is_seen(run, spoil, right):
     lives = [life("reader", topic, READER, [(Kind.STARTED, 0), *rows(IDENTITIES)]) for topic in (0, 1)]
     topics = [Topic(name, number, 8, lives) for number, name in enumerate(plan.TOPICS)]
     lake = lake_of()
     spoil(lake)
-    assert audit.recording_adds_up(topics, world.stats, lake).passed is right
+    assert audit.recording_adds_up(topics, run.stats, lake).passed is right
 
 
 def sample(at_s: float, **spoilt) -> dict:

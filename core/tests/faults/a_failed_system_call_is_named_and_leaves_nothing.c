@@ -56,14 +56,14 @@ static void list_files(char out[512]) {
 
 /* Of topic t, the living's and the dead's. */
 static int count_entries(void) {
-    slipring_inspector *looker;
+    slipring_inspector *inspector;
     slipring_writer_info writer;
     slipring_reader_info reader;
     int count = 0;
-    if (slipring_inspector_open(bus, "t", &looker)) return 0;
-    for (uint32_t e = 0; slipring_inspector_writer(looker, e, &writer) == SLIPRING_OK; e++) count += writer.used;
-    for (uint32_t e = 0; slipring_inspector_reader(looker, e, &reader) == SLIPRING_OK; e++) count += reader.used;
-    slipring_inspector_close(looker);
+    if (slipring_inspector_open(bus, "t", &inspector)) return 0;
+    for (uint32_t e = 0; slipring_inspector_writer(inspector, e, &writer) == SLIPRING_OK; e++) count += writer.used;
+    for (uint32_t e = 0; slipring_inspector_reader(inspector, e, &reader) == SLIPRING_OK; e++) count += reader.used;
+    slipring_inspector_close(inspector);
     return count;
 }
 

@@ -9,7 +9,7 @@
 
 static slipring_publisher *pub;
 static slipring_subscriber *sub;
-static slipring_inspector *looker;
+static slipring_inspector *inspector;
 static slipring_range *range;
 static slipring_cells_writer *cells_writer;
 static slipring_cells_reader *cells_reader;
@@ -42,7 +42,7 @@ static void remove_topic(void) { ok(slipring_topic_remove(bus, "t")); }
 static int create(void) { return slipring_topic_create(bus, "t", &reliable, false); }
 static int create_again(void) { return slipring_topic_create(bus, "t", &reliable, true); }
 static int remove_it(void) { return slipring_topic_remove(bus, "t"); }
-static int mend(void) {
+static int repair(void) {
     bool half;
     return slipring_topic_repair(bus, "t", true, &half);
 }
@@ -117,11 +117,11 @@ static int wait_for_room(void) {
 
 static int look(void) {
     slipring_topic_info info;
-    int code = slipring_inspector_open(bus, "t", &looker);
+    int code = slipring_inspector_open(bus, "t", &inspector);
     if (code) return code;
-    code = slipring_inspector_topic(looker, &info);
-    if (!code) code = slipring_inspector_verify(looker);
-    slipring_inspector_close(looker);
+    code = slipring_inspector_topic(inspector, &info);
+    if (!code) code = slipring_inspector_verify(inspector);
+    slipring_inspector_close(inspector);
     return code;
 }
 static int read_range(void) {
@@ -208,7 +208,7 @@ const struct operation operations[] = {
     {"create a topic", NULL, create, remove_topic, NULL, WHOLE},
     {"create a topic that is there", make_topic, create_again, NULL, remove_topic, WHOLE},
     {"remove a topic", make_topic, remove_it, make_topic, remove_topic, IN_PARTS},
-    {"mend a topic", make_topic, mend, NULL, remove_topic, WHOLE},
+    {"repair a topic", make_topic, repair, NULL, remove_topic, WHOLE},
     {"sweep a topic", make_topic, sweep, NULL, remove_topic, WHOLE},
     {"open a publisher", make_topic, open_publisher, close_publisher, remove_topic, WHOLE},
     {"open a publisher of a new topic", NULL, open_publisher, close_and_remove, NULL, IN_PARTS},

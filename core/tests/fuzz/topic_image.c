@@ -188,21 +188,21 @@ void use_range(uint64_t number) {
 }
 
 void look_around(void) {
-    slipring_inspector *looker;
+    slipring_inspector *inspector;
     slipring_topic_info info;
     slipring_writer_info writer;
     slipring_reader_info reader;
     slipring_cursor_info cursor;
     uint32_t swept;
-    if (answered(slipring_inspector_open(bus, TOPIC, &looker)) == SLIPRING_OK) {
-        answered(slipring_inspector_verify(looker));
-        answered(slipring_inspector_topic(looker, &info));
+    if (answered(slipring_inspector_open(bus, TOPIC, &inspector)) == SLIPRING_OK) {
+        answered(slipring_inspector_verify(inspector));
+        answered(slipring_inspector_topic(inspector, &info));
         for (uint32_t e = 0; e < 4; e++) {
-            if (answered(slipring_inspector_writer(looker, e, &writer)) == SLIPRING_OK) CHECK(strlen(writer.name) < sizeof writer.name);
-            answered(slipring_inspector_reader(looker, e, &reader));
-            if (answered(slipring_inspector_cursor(looker, e, &cursor)) == SLIPRING_OK) CHECK(strlen(cursor.name) < sizeof cursor.name);
+            if (answered(slipring_inspector_writer(inspector, e, &writer)) == SLIPRING_OK) CHECK(strlen(writer.name) < sizeof writer.name);
+            answered(slipring_inspector_reader(inspector, e, &reader));
+            if (answered(slipring_inspector_cursor(inspector, e, &cursor)) == SLIPRING_OK) CHECK(strlen(cursor.name) < sizeof cursor.name);
         }
-        slipring_inspector_close(looker);
+        slipring_inspector_close(inspector);
     }
     answered(slipring_topic_sweep(bus, TOPIC, &swept));
 }

@@ -7,20 +7,19 @@
 #include "endless_sleeps.h"
 
 #include <linux/futex.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <sys/syscall.h>
+
+#include "syscall_words.h"
 
 bool endless_sleeps;
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
-/* Every system call the core makes by number has at most six arguments. */
 long __wrap_syscall(long number, ...) {
     va_list list;
-    uintptr_t a[6];
+    uintptr_t a[SYSCALL_WORDS];
     va_start(list, number);
-    for (int i = 0; i < 6; i++) a[i] = va_arg(list, uintptr_t);
+    syscall_words(list, a);
     va_end(list);
     bool sleeps = number == SYS_futex_waitv || (number == SYS_futex && ((int)a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET);
     if (endless_sleeps && sleeps) a[3] = 0; /* the time limit of both */

@@ -84,5 +84,7 @@ void verify(const char *topic);
 /* After a sweep: no entry of a dead process in any table, nothing unsettled. */
 void no_dead_entries(const char *topic);
 bool file_exists(const char *topic, const char *suffix);
+/* Fails if the bus directory has a file that is not one of the two files of the topic. */
+void no_other_files(const char *topic);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,46 +67,58 @@ slipring_counts counts(slipring_subscriber *sub) {
     return found;
 }
 
-static slipring_inspector *looker(const char *topic) {
+static slipring_inspector *inspector(const char *topic) {
     slipring_inspector *found;
     CHECK_OK(slipring_inspector_open(bus, topic, &found));
     return found;
 }
 
 slipring_topic_info topic_info(const char *topic) {
-    slipring_inspector *look = looker(topic);
+    slipring_inspector *opened = inspector(topic);
     slipring_topic_info info;
-    CHECK_OK(slipring_inspector_topic(look, &info));
-    slipring_inspector_close(look);
+    CHECK_OK(slipring_inspector_topic(opened, &info));
+    slipring_inspector_close(opened);
     return info;
 }
 
 void verify(const char *topic) {
-    slipring_inspector *look = looker(topic);
-    CHECK_OK(slipring_inspector_verify(look));
-    slipring_inspector_close(look);
+    slipring_inspector *opened = inspector(topic);
+    CHECK_OK(slipring_inspector_verify(opened));
+    slipring_inspector_close(opened);
 }
 
 void no_dead_entries(const char *topic) {
-    slipring_inspector *look = looker(topic);
+    slipring_inspector *opened = inspector(topic);
     slipring_topic_info info;
     slipring_writer_info writer;
     slipring_reader_info reader;
-    CHECK_OK(slipring_inspector_topic(look, &info));
+    CHECK_OK(slipring_inspector_topic(opened, &info));
     CHECK_EQ(info.unsettled, 0);
     for (uint32_t e = 0; e < info.max_writers; e++) {
-        CHECK_OK(slipring_inspector_writer(look, e, &writer));
+        CHECK_OK(slipring_inspector_writer(opened, e, &writer));
         if (writer.used && !writer.alive) FAIL("writer entry %u is a dead one's", e);
     }
     for (uint32_t e = 0; e < info.max_readers; e++) {
-        CHECK_OK(slipring_inspector_reader(look, e, &reader));
+        CHECK_OK(slipring_inspector_reader(opened, e, &reader));
         if (reader.used && !reader.alive) FAIL("reader entry %u is a dead one's", e);
     }
-    slipring_inspector_close(look);
+    slipring_inspector_close(opened);
 }
 
 bool file_exists(const char *topic, const char *suffix) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s.%s", bus, topic, suffix);
     return access(path, F_OK) == 0;
+}
+
+void no_other_files(const char *topic) {
+    DIR *directory = opendir(bus);
+    struct dirent *entry;
+    char ring[64], readers[64];
+    snprintf(ring, sizeof ring, "%s.ring", topic);
+    snprintf(readers, sizeof readers, "%s.readers", topic);
+    while ((entry = readdir(directory)))
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, ring) != 0 && strcmp(entry->d_name, readers) != 0)
+            FAIL("%s was left in the bus", entry->d_name);
+    closedir(directory);
 }

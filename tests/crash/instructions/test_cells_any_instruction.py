@@ -13,7 +13,7 @@ from storm.fork_server import ForkServer
 CALLS = [*steps.WRITING_CELLS, *steps.READING_CELLS, *steps.OPENING_CELLS]
 
 
-class World:
+class LivingEnd:
     """The end that lives on, opened before the other is doomed."""
 
     def __init__(self, bus, depth: int) -> None:
@@ -62,24 +62,24 @@ class World:
 @pytest.mark.timeout(600 + TRIALS)
 @pytest.mark.parametrize("depth", [1, 3])
 def test_an_end_killed_at_any_instruction_disturbs_nobody(bus, bus_root, depth):
-    world, killed = World(bus, depth), 0
+    living, killed = LivingEnd(bus, depth), 0
     with ForkServer(preload=["crash.instructions.steps"]) as server:
         for trial in range(TRIALS // 2):
             call = CALLS[trial % len(CALLS)]
-            world.prepare(call)
+            living.prepare(call)
             opening = call in steps.OPENING_CELLS
             child = server.start(
                 "crash.instructions.steps:doom",
                 root=str(bus_root),
                 call=call,
-                number=world.cells.stats()["puts"],
+                number=living.cells.stats()["puts"],
                 system_calls=random.randrange(MOST_SYSTEM_CALLS) if opening else 0,
                 instructions=random.randrange(600 if opening else 2500 if call == "fill" else 700),
             )
             code = child.join()
             assert code in (0, steps.COMPLETED), f"{call} ended with {code}\n{server.errors()}"
             killed += code == 0
-            world.judge()
+            living.judge()
             bus.remove("other", missing_ok=True)
     print(f"{killed} of {trial + 1} killed in mid-call")
     assert killed > trial // 4

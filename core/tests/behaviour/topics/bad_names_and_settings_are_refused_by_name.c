@@ -8,14 +8,14 @@
 static void bad_topic(const char *name) {
     slipring_publisher *pub;
     slipring_subscriber *sub;
-    slipring_inspector *look;
+    slipring_inspector *inspector;
     uint32_t swept;
     CHECK_CODE(slipring_check_name("topic", name), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(try_publisher(name, "", NULL, &pub), SLIPRING_BAD_ARGUMENT);
     CHECK(strcmp(slipring_last_error()->argument, "topic") == 0);
     CHECK_CODE(slipring_topic_create(bus, name, SETTINGS(.slots = 16), true), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(slipring_subscriber_open(bus, name, SUBSCRIBING(.conflate = true), &sub), SLIPRING_BAD_ARGUMENT);
-    CHECK_CODE(slipring_inspector_open(bus, name, &look), SLIPRING_BAD_ARGUMENT);
+    CHECK_CODE(slipring_inspector_open(bus, name, &inspector), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(slipring_topic_remove(bus, name), SLIPRING_BAD_ARGUMENT);
     CHECK_CODE(slipring_topic_sweep(bus, name, &swept), SLIPRING_BAD_ARGUMENT);
 }

@@ -16,14 +16,14 @@ static void name_of(const char *suffix) { snprintf(path, sizeof path, "%s/t.%s",
 static int open_all(void) {
     slipring_publisher *pub;
     slipring_subscriber *sub;
-    slipring_inspector *look;
+    slipring_inspector *inspector;
     int code = try_publisher("t", "", NULL, &pub);
     if (code == SLIPRING_OK) slipring_publisher_close(pub);
     int other = slipring_subscriber_open(bus, "t", SUBSCRIBING(.start = SLIPRING_START_OLDEST), &sub);
     if (other == SLIPRING_OK) slipring_subscriber_close(sub);
     if (other != code) FAIL("publisher %s, subscriber %s", code_name(code), code_name(other));
-    other = slipring_inspector_open(bus, "t", &look);
-    if (other == SLIPRING_OK) slipring_inspector_close(look);
+    other = slipring_inspector_open(bus, "t", &inspector);
+    if (other == SLIPRING_OK) slipring_inspector_close(inspector);
     CHECK_CODE(other, code);
     return code;
 }

@@ -111,15 +111,15 @@ static void read_range(slipring_range *range, uint64_t step) {
 }
 
 static void look_around(void) {
-    slipring_inspector *looker;
+    slipring_inspector *inspector;
     slipring_topic_info info;
     slipring_cursor_info cursor;
     uint32_t swept;
-    if (slipring_inspector_open(bus, "t", &looker) == SLIPRING_OK) {
-        slipring_inspector_verify(looker);
-        slipring_inspector_topic(looker, &info);
-        slipring_inspector_cursor(looker, 0, &cursor);
-        slipring_inspector_close(looker);
+    if (slipring_inspector_open(bus, "t", &inspector) == SLIPRING_OK) {
+        slipring_inspector_verify(inspector);
+        slipring_inspector_topic(inspector, &info);
+        slipring_inspector_cursor(inspector, 0, &cursor);
+        slipring_inspector_close(inspector);
     }
     slipring_topic_sweep(bus, "t", &swept);
     slipring_cursor_drop(bus, "t", "c");

@@ -22,16 +22,16 @@ static void *write_on(void *argument) {
 
 static void run(void) {
     slipring_publisher *a = publisher("t", SETTINGS(.slots = 16, .capacity = 4096)), *b = publisher("t", NULL);
-    slipring_inspector *look;
+    slipring_inspector *inspector;
     slipring_topic_info info = {0}, last = {0};
     pthread_t threads[2];
-    CHECK_OK(slipring_inspector_open(bus, "t", &look));
+    CHECK_OK(slipring_inspector_open(bus, "t", &inspector));
     pthread_create(&threads[0], NULL, write_on, a);
     pthread_create(&threads[1], NULL, write_on, b);
     uint64_t looks = scaled(60000);
     for (uint64_t i = 0; i < looks; i++) {
-        CHECK_OK(slipring_inspector_verify(look));
-        CHECK_OK(slipring_inspector_topic(look, &info));
+        CHECK_OK(slipring_inspector_verify(inspector));
+        CHECK_OK(slipring_inspector_topic(inspector, &info));
         if (info.published == 0) continue; /* no quiet moment was found */
         CHECK(info.oldest <= info.tail && info.freed <= info.oldest);
         CHECK(info.published >= last.published && info.abandoned >= last.abandoned);
@@ -40,7 +40,7 @@ static void run(void) {
     }
     enough = true;
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    slipring_inspector_close(look);
+    slipring_inspector_close(inspector);
     slipring_publisher_close(a);
     slipring_publisher_close(b);
 }

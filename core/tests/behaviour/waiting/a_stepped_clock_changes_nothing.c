@@ -102,13 +102,13 @@ static void cells(void) {
 
 static bool cursor_is_there(const char *topic) {
     uint32_t swept;
-    slipring_inspector *looker;
+    slipring_inspector *inspector;
     slipring_cursor_info info;
     slipring_publisher_close(publisher(topic, NULL)); /* who attaches sweeps */
     CHECK_OK(slipring_topic_sweep(bus, topic, &swept));
-    CHECK_OK(slipring_inspector_open(bus, topic, &looker));
-    CHECK_OK(slipring_inspector_cursor(looker, 0, &info));
-    slipring_inspector_close(looker);
+    CHECK_OK(slipring_inspector_open(bus, topic, &inspector));
+    CHECK_OK(slipring_inspector_cursor(inspector, 0, &info));
+    slipring_inspector_close(inspector);
     return info.used;
 }
 

@@ -49,6 +49,8 @@ void take_newest(void);
 void survivors_open(void);
 void survivors_begin(const struct role *role);
 void survivors_judge(const struct role *role);
+/* Runs the role to its end: how often it passes each point. */
+void survivors_count_hits(const struct role *role, int hits[MAX_POINTS]);
 bool killed(void (*what)(void), const char *point, int hits);
 bool ends_in_return(size_t point);
 

@@ -78,11 +78,7 @@ static void kill_where_nobody_died(void) {
 
 static void kill_firsts(const struct role *role) {
     int passes[MAX_POINTS];
-    survivors_begin(role);
-    memset(record->hits, 0, sizeof record->hits);
-    CHECK(!killed(role->act, NULL, 0)); /* lives to its end */
-    memcpy(passes, record->hits, sizeof passes);
-    survivors_judge(role);
+    survivors_count_hits(role, passes);
     for (size_t point = 0; point < point_count; point++) {
         if (!passes[point]) continue;
         fprintf(stderr, "depth %u: %s, killed at %s\n", depth, role->name, points[point]);

@@ -42,7 +42,7 @@ static void forget_points(void) {
 }
 
 static bool nothing_to_recover(const struct role *role, const struct role *second) {
-    bool clears_up = second == &next_remover || second == &next_mender;
+    bool clears_up = second == &next_remover || second == &next_repairer;
     return role->topic && !clears_up && !file_exists("t", "ring");
 }
 
@@ -77,7 +77,7 @@ static size_t choices(const struct role *role, const struct role **found) {
     for (size_t i = first; !removing && i < next_writer_count; i++) found[count++] = &next_writers[i];
     if (role->topic && !removing) found[count++] = &next_reader;
     found[count++] = &next_remover;
-    found[count++] = &next_mender;
+    found[count++] = &next_repairer;
     return count;
 }
 

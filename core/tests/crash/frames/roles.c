@@ -118,7 +118,7 @@ static void remove_what_there_is(void) {
     if (code != SLIPRING_NOT_FOUND) CHECK_OK(code);
 }
 
-static void mend(void) {
+static void repair(void) {
     bool half;
     CHECK_OK(slipring_topic_repair(bus, "t", true, &half));
 }
@@ -141,7 +141,7 @@ const struct role next_writers[] = {
 const size_t next_writer_count = sizeof next_writers / sizeof next_writers[0];
 const struct role next_reader = {.name = "reads", .act = read_what_there_is};
 const struct role next_remover = {.name = "removes", .act = remove_what_there_is};
-const struct role next_mender = {.name = "mends", .act = mend};
+const struct role next_repairer = {.name = "repairs", .act = repair};
 
 struct order {
     const struct role *role;

@@ -27,7 +27,7 @@ struct role {
 extern const struct role roles[];
 extern const size_t role_count;
 /* What comes after a death; of those only .name and .act. */
-extern const struct role next_reader, next_remover, next_mender;
+extern const struct role next_reader, next_remover, next_repairer;
 extern const struct role next_writers[];
 extern const size_t next_writer_count;
 

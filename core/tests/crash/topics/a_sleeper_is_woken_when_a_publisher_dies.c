@@ -64,12 +64,12 @@ static void read_message(void) {
 }
 
 /* The topic is the many_topics's first, one of its middle, or its last. */
-#define CROWD 100
-static const int places[] = {0, 50, CROWD - 1};
+#define MANY_TOPICS 100
+static const int places[] = {0, 50, MANY_TOPICS - 1};
 
 static void read_one_of_many(int place) {
-    static slipring_subscriber *subs[CROWD];
-    for (int i = 0; i < CROWD; i++) {
+    static slipring_subscriber *subs[MANY_TOPICS];
+    for (int i = 0; i < MANY_TOPICS; i++) {
         char name[12];
         snprintf(name, sizeof name, "t%d", i);
         subs[i] = subscriber(i == place ? "t" : name, SUBSCRIBING(.start = SLIPRING_START_NEW));
@@ -78,7 +78,7 @@ static void read_one_of_many(int place) {
     fall_asleep();
     slipring_message m;
     while (slipring_subscriber_peek(subs[place], &m) == SLIPRING_EMPTY)
-        CHECK_OK(slipring_wait(subs, CROWD, NULL, 0, SLIPRING_FOREVER, 0));
+        CHECK_OK(slipring_wait(subs, MANY_TOPICS, NULL, 0, SLIPRING_FOREVER, 0));
     CHECK_EQ(m.size, 4);
 }
 
@@ -87,9 +87,9 @@ static void read_middle(void) { read_one_of_many(places[1]); }
 static void read_last(void) { read_one_of_many(places[2]); }
 
 static void prepare_many_topics(void) {
-    for (int i = 0; i <= CROWD; i++) {
+    for (int i = 0; i <= MANY_TOPICS; i++) {
         char name[12] = "t";
-        if (i < CROWD) snprintf(name, sizeof name, "t%d", i);
+        if (i < MANY_TOPICS) snprintf(name, sizeof name, "t%d", i);
         CHECK_OK(slipring_topic_create(bus, name, SETTINGS(.slots = 16, .capacity = 4096), true));
     }
 }
@@ -144,7 +144,7 @@ static int note(void *context, uint64_t seq) {
     return SLIPRING_OK;
 }
 
-static void do_send_noted(void) {
+static void do_send_precommit(void) {
     uint64_t seq;
     CHECK_OK(slipring_publisher_send_precommit(publisher("t", NULL), "text", 4, "", 0, "s", 1, 0, note, NULL, &seq));
 }
@@ -180,7 +180,7 @@ static const struct act acts[] = {
     {"send_many, many writers", NULL, read_message, do_send_many, SLIPRING_WRITERS_MANY, 2, WAYS_TO_DIE},
     {"send_many, one writer", NULL, read_message, do_send_many, SLIPRING_WRITERS_ONE, 2, WAYS_TO_DIE},
     {"loan", NULL, read_message, do_loan, SLIPRING_WRITERS_MANY, 2, WAYS_TO_DIE},
-    {"send_precommit", NULL, read_message, do_send_noted, SLIPRING_WRITERS_MANY, 2, WAYS_TO_DIE},
+    {"send_precommit", NULL, read_message, do_send_precommit, SLIPRING_WRITERS_MANY, 2, WAYS_TO_DIE},
     {"remove", NULL, read_end, do_remove, SLIPRING_WRITERS_MANY, 2, {"remove.half", "remove.frames_left", "wake.before_call"}},
     {"frame", prepare_frames, read_frame, do_frame, SLIPRING_WRITERS_ONE, 2, WAYS_TO_DIE},
     {"cells", prepare_cells, read_element, do_put, SLIPRING_WRITERS_ONE, 1, {"cells.put.swapped", "wake.before_call"}},

@@ -75,7 +75,7 @@ static void send_precommit(void) {
         uint32_t number = next_number();
         stamp(body, source, number);
         record->current[source] = number;
-        int code = slipring_publisher_send_precommit(pub, body, stamp_size(number), "noted", 5, "origin", 6, 1, note_down, NULL, &seq);
+        int code = slipring_publisher_send_precommit(pub, body, stamp_size(number), "typed", 5, "origin", 6, 1, note_down, NULL, &seq);
         if (code == SLIPRING_FULL) break;
         if (code != SLIPRING_BUSY) CHECK_OK(code);
     }
@@ -271,7 +271,7 @@ const struct role roles[] = {
     ON_ALL("send and reclaim", BEFORE_LAPS, send_some),
     ON_ALL("send batches", BEFORE_LAPS, send_batches),
     ON_ALL("send batches to an empty topic", BEFORE_EMPTY, send_batches),
-    ON_ALL("send noted", BEFORE_LAPS, send_precommit),
+    ON_ALL("send with a precommit", BEFORE_LAPS, send_precommit),
     ON_ALL("lend, commit and abort", BEFORE_LAPS, lend_some),
     ON_ALL("detach with loans open", BEFORE_LAPS, lend_and_detach),
     ON_ALL("abort loans for laps", BEFORE_LAPS, abort_many),
@@ -301,7 +301,7 @@ const struct role recoverers[] = {
     {.name = "attaches and sends", .act = send_some}, {.name = "sweeps", .act = sweep},
     {.name = "attaches and lends", .act = lend_some}, {.name = "reads", .act = read_as_topic},
     {.name = "holds", .act = hold_what_there_is},     {.name = "attaches and sends batches", .act = send_batches},
-    {.name = "detaches with loans open", .act = lend_and_detach}, {.name = "sends noted", .act = send_precommit},
+    {.name = "detaches with loans open", .act = lend_and_detach}, {.name = "sends with a precommit", .act = send_precommit},
     {.name = "reads and sleeps", .act = read_and_sleep},
 };
 const size_t recoverer_count = sizeof recoverers / sizeof recoverers[0];

@@ -40,7 +40,7 @@ void ring_setup(struct ring_how how) {
     schedules_owner(2);
     if (!how.joins) ring_open_reader();
     schedules_owner(SCHEDULES_NOBODY);
-    MUST_OK(slipring_inspector_open(schedules_bus, TOPIC, &ring.look));
+    MUST_OK(slipring_inspector_open(schedules_bus, TOPIC, &ring.inspector));
 }
 
 /* Judging ----------------------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void account(void) {
              seq);
     slipring_topic_info info;
     slipring_counts counts = ring_counts();
-    MUST_OK(slipring_inspector_topic(ring.look, &info));
+    MUST_OK(slipring_inspector_topic(ring.inspector, &info));
     MUST(info.unsettled == 0, "%d claims are open", (int)info.unsettled);
     uint64_t before = 0; /* messages the reader was not there for */
     for (uint64_t seq = 0; ring.how.joins && seq < ring.begun_at; seq++) before += ring.stamp_of[seq & 63] != 0;
@@ -91,13 +91,13 @@ void ring_judge(void) {
     uint32_t swept;
     bool reader_lives = !schedules_crashed(2) && ring.sub;
     if (schedules_any_crash()) MUST_OK(slipring_topic_sweep(schedules_bus, TOPIC, &swept));
-    MUST_OK(slipring_inspector_verify(ring.look));
+    MUST_OK(slipring_inspector_verify(ring.inspector));
     if (reader_lives) {
         drain_rest();
         account();
     }
     if (schedules_any_crash()) {
         go_on(reader_lives);
-        MUST_OK(slipring_inspector_verify(ring.look));
+        MUST_OK(slipring_inspector_verify(ring.inspector));
     }
 }

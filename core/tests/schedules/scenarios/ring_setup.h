@@ -30,7 +30,7 @@ struct ring_state {
     struct ring_how how;
     slipring_publisher *pub[2];
     slipring_subscriber *sub;
-    slipring_inspector *look;
+    slipring_inspector *inspector;
     uint64_t sent_before;         /* messages of the setup */
     uint64_t sent, refused;       /* of the run */
     uint64_t begun_at;            /* the reader's first sequence, and the messages before it */

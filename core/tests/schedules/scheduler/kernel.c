@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../harness/syscall_words.h"
 #include "wait/sleep.h"
 #include "memory.h"
 #include "schedules.h"
@@ -184,9 +185,9 @@ void kernel_died(int thread) {
 long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...) {
     va_list list;
-    uintptr_t a[4];
+    uintptr_t a[SYSCALL_WORDS];
     va_start(list, number);
-    for (int i = 0; i < 4; i++) a[i] = va_arg(list, uintptr_t);
+    syscall_words(list, a);
     va_end(list);
     if (number == SYS_get_robust_list) return robust_list((struct robust_list_head **)a[1], (size_t *)a[2]);
     if (number == SYS_futex_waitv) return futex_waitv((const struct slr_futex_word *)a[0], (int)a[1], (const struct timespec *)a[3]);

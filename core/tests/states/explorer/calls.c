@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "steps.h"
+#include "syscall_words.h"
 
 /* Places of the futex words in their pages: <topic>.readers has two, a file of cells one. */
 enum { WAKE_OFFSET = 64, SPACE_OFFSET = 128, CELLS_WAKE_OFFSET = 320 };
@@ -74,12 +75,11 @@ static void count_wake(uintptr_t word) {
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
-/* Every system call the core makes by number has at most six arguments. */
 long __wrap_syscall(long number, ...) {
     va_list list;
-    uintptr_t a[6];
+    uintptr_t a[SYSCALL_WORDS];
     va_start(list, number);
-    for (int i = 0; i < 6; i++) a[i] = va_arg(list, uintptr_t);
+    syscall_words(list, a);
     va_end(list);
     if (number == SYS_fork) return __real_syscall(number);
     /* Once in a thread's life, and nothing that others see: a step would be one in the first run only. */

@@ -51,7 +51,7 @@ static void remove_topic(void) {
     int code = slipring_topic_remove(bus, "t");
     if (code != SLIPRING_NOT_FOUND) CHECK_OK(code);
 }
-static void mend(void) {
+static void repair(void) {
     bool half;
     CHECK_OK(slipring_topic_repair(bus, "t", true, &half));
 }
@@ -82,11 +82,11 @@ static void begin_half(void) {
 /* If it is there it is whole; if not it can be made. Either way it works, and nothing else is left. */
 static void works(void) {
     slipring_publisher *pub;
-    slipring_inspector *look;
+    slipring_inspector *inspector;
     if (file_exists("t", "ring")) {
-        CHECK_OK(slipring_inspector_open(bus, "t", &look));
-        CHECK_OK(slipring_inspector_verify(look));
-        slipring_inspector_close(look);
+        CHECK_OK(slipring_inspector_open(bus, "t", &inspector));
+        CHECK_OK(slipring_inspector_verify(inspector));
+        slipring_inspector_close(inspector);
     }
     CHECK_OK(try_publisher("t", "successor", &small, &pub));
     only_topic_files();
@@ -211,12 +211,12 @@ static void frames_are_removed(void) {
 const struct files_case files_cases[] = {
     {TWICE("create", create), nothing, works, nothing},
     {TWICE("create by opening", create_by_opening), nothing, works, nothing},
-    {THEN("create, then mended", create, "mend", mend), nothing, works, nothing},
+    {THEN("create, then mended", create, "repair", repair), nothing, works, nothing},
     {TWICE("create beside half a topic", create), begin_half, works, nothing},
-    {TWICE("mend", mend), begin_half, works, nothing},
+    {TWICE("repair", repair), begin_half, works, nothing},
     {TWICE("remove", remove_topic), begin_topic, gone_or_not, end_topic},
     {THEN("remove, then made anew", remove_topic, "create", create), begin_topic, gone_or_not, end_topic},
-    {THEN("remove, then mended", remove_topic, "mend", mend), begin_topic, gone_or_not, end_topic},
+    {THEN("remove, then mended", remove_topic, "repair", repair), begin_topic, gone_or_not, end_topic},
     {TWICE("create cells", create_cells), nothing, cells_work, nothing},
     {TWICE("remove cells", remove_cells), create_cells, cells_work, nothing},
     {TWICE("make a pool of frames", make_pool), nothing, pool_is_made, nothing},

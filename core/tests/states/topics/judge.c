@@ -2,7 +2,6 @@
  *
  * Whether those who live on can, after a death. The survivors' handles stay open.
  */
-#include <dirent.h>
 #include <string.h>
 
 #include "survivors.h"
@@ -20,7 +19,7 @@ static void commit_loan(void) {
 
 static slipring_topic_info info_now(void) {
     slipring_topic_info info;
-    CHECK_OK(slipring_inspector_topic(live.look, &info));
+    CHECK_OK(slipring_inspector_topic(live.inspector, &info));
     return info;
 }
 
@@ -32,12 +31,12 @@ static void tables_are_clean(int more_writers) {
     int writers = 0, readers = 0;
     CHECK_EQ(info.unsettled, 0);
     for (uint32_t e = 0; e < info.max_writers; e++) {
-        CHECK_OK(slipring_inspector_writer(live.look, e, &writer));
+        CHECK_OK(slipring_inspector_writer(live.inspector, e, &writer));
         if (writer.used && !writer.alive) FAIL("writer entry %u is a dead one's", e);
         writers += writer.used;
     }
     for (uint32_t e = 0; e < info.max_readers; e++) {
-        CHECK_OK(slipring_inspector_reader(live.look, e, &reader));
+        CHECK_OK(slipring_inspector_reader(live.inspector, e, &reader));
         if (reader.used && !reader.alive) FAIL("reader entry %u is a dead one's", e);
         readers += reader.used;
     }
@@ -52,11 +51,6 @@ static slipring_publisher *recover(enum mode mode) {
     if (mode == BY_SWEEP) CHECK_OK(slipring_topic_sweep(bus, "t", &swept));
     if (mode != BY_THEMSELVES) tables_are_clean(mode == BY_ATTACH);
     return successor;
-}
-
-static void read_now(void) {
-    if (live.safe) read_everything(live.safe, &live.by_safe);
-    read_everything(live.copier, &live.by_copy);
 }
 
 static void send_and_read(slipring_publisher *by, int count) {
@@ -89,7 +83,7 @@ static void take_over_cursors(const struct setup *setup) {
     slipring_cursor_info cursor;
     bool there = false;
     for (uint32_t e = 0; e < info_now().max_cursors; e++) {
-        CHECK_OK(slipring_inspector_cursor(live.look, e, &cursor));
+        CHECK_OK(slipring_inspector_cursor(live.inspector, e, &cursor));
         if (!cursor.used) continue;
         there = there || !strcmp(cursor.name, "c");
         take_over(&cursor);
@@ -146,18 +140,9 @@ static void new_ones_join(const struct setup *setup, bool brief, slipring_publis
     if (joins) slipring_publisher_close(by);
 }
 
-static void directory_is_clean(void) {
-    DIR *directory = opendir(bus);
-    struct dirent *entry;
-    while ((entry = readdir(directory)))
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name, "t.ring") != 0 && strcmp(entry->d_name, "t.readers") != 0)
-            FAIL("%s was left in the bus", entry->d_name);
-    closedir(directory);
-}
-
 void topic_judge(const struct setup *setup, enum mode mode, bool brief) {
     held_is_unchanged();
-    CHECK_OK(slipring_inspector_verify(live.look));
+    CHECK_OK(slipring_inspector_verify(live.inspector));
     commit_loan();
     slipring_publisher *successor = recover(mode);
     read_now();
@@ -173,9 +158,9 @@ void topic_judge(const struct setup *setup, enum mode mode, bool brief) {
     new_ones_join(setup, brief, successor);
     read_now();
     accounts_are_exact();
-    CHECK_OK(slipring_inspector_verify(live.look));
+    CHECK_OK(slipring_inspector_verify(live.inspector));
     bool one = setup->writers == SLIPRING_WRITERS_ONE;
     tables_are_clean(one || successor);
     if (one || successor) slipring_publisher_close(one ? live.pub : successor);
-    directory_is_clean();
+    no_other_files("t");
 }

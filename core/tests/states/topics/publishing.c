@@ -91,11 +91,11 @@ void send_batch(slipring_publisher *by, bool equal, size_t count) {
 static void act_batch(void) { send_batch(pub, false, MOST_AT_ONCE); }
 static void act_run(void) { send_batch(pub, true, MOST_AT_ONCE); }
 
-static int take_note(void *refuse, uint64_t seq) {
+static int precommit(void *refuse, uint64_t seq) {
     (void)seq;
     return *(bool *)refuse ? SLIPRING_BUSY : SLIPRING_OK;
 }
-static void act_noted(void) {
+static void act_precommit(void) {
     for (int i = 0; i < 2; i++) {
         uint8_t body[256] __attribute__((aligned(8)));
         bool refuse = i == 0;
@@ -106,7 +106,7 @@ static void act_noted(void) {
         stamp_body(body, number);
         stepping.at_step = at_step;
         journal->status[source][number] = refuse ? REFUSED : OPEN;
-        int code = slipring_publisher_send_precommit(pub, body, body_size(number), "noted", 5, "origin", 6, 1, take_note,
+        int code = slipring_publisher_send_precommit(pub, body, body_size(number), "typed", 5, "origin", 6, 1, precommit,
                                                  &refuse, &seq);
         if (code != SLIPRING_FULL) CHECK_CODE(code, refuse ? SLIPRING_BUSY : SLIPRING_OK);
         journal->status[source][number] = code ? REFUSED : DONE;
@@ -140,7 +140,7 @@ const struct operation publishing[] = {
     {"send a batch", open_pub, act_batch, some_setups, NULL},
     {"send a run", open_pub, act_run, NULL, NULL},
     {"send a run in a race", open_both, act_run, raced_at_length, other_sends},
-    {"send noted", open_pub, act_noted, NULL, NULL},
+    {"send with a precommit", open_pub, act_precommit, NULL, NULL},
     {"claim", open_pub, act_claim, NULL, NULL},
     {"claim in a race", open_both, act_claim_one, raced_by_loans, other_sends},
     {"fill", open_and_lend, act_fill, NULL, NULL},

@@ -5,7 +5,7 @@
 
 struct survivors live;
 
-static void read_now(void) {
+void read_now(void) {
     if (live.safe) read_everything(live.safe, &live.by_safe);
     read_everything(live.copier, &live.by_copy);
 }
@@ -135,7 +135,7 @@ void topic_begin(const struct setup *setup) {
     memset(&live, 0, sizeof live);
     live.slots = (int)how.slots;
     CHECK_OK(slipring_topic_create(bus, "t", &how, false));
-    CHECK_OK(slipring_inspector_open(bus, "t", &live.look));
+    CHECK_OK(slipring_inspector_open(bus, "t", &live.inspector));
     source = 0;
     slipring_publisher *by = publisher("t", NULL);
     if (many) live.pub = by, live.lender = publisher("t", NULL);
@@ -152,7 +152,7 @@ void topic_begin(const struct setup *setup) {
 
 void topic_end(const struct setup *setup) {
     (void)setup;
-    slipring_inspector_close(live.look);
+    slipring_inspector_close(live.inspector);
     if (live.holder) slipring_subscriber_close(live.holder);
     if (live.safe) slipring_subscriber_close(live.safe);
     slipring_subscriber_close(live.sleeper);

@@ -33,7 +33,7 @@ struct sight {
 extern struct survivors {
     slipring_publisher *pub, *lender;               /* many writers only */
     slipring_subscriber *copier, *safe, *holder, *sleeper; /* lossy; reliable, if the topic is; … */
-    slipring_inspector *look;
+    slipring_inspector *inspector;
     struct sight by_copy, by_safe;
     slipring_claim loan;
     uint32_t loan_number;
@@ -57,5 +57,6 @@ uint64_t verdict_bit(uint32_t number);
 void stamp_body(void *body, uint32_t number);  /* every word of it a step */
 int send_message(slipring_publisher *pub, uint32_t number);
 void read_everything(slipring_subscriber *sub, struct sight *sight);
+void read_now(void); /* the copier and, if the topic is reliable, the safe reader read all that is there */
 
 #endif
