@@ -19,7 +19,7 @@ def test_init_writes_the_example_and_never_over_something(cli, tmp_path):
         f"storage: file://{project}/storage" in written[0].read_text() and "{{" not in written[0].read_text()
     )
     outcome = cli.run("pipeline", "init", str(project), code=1)
-    assert "is there already" in outcome.stderr and len(outcome.stderr.splitlines()) == 1
+    assert "exists and is not empty" in outcome.stderr and len(outcome.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

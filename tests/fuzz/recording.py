@@ -18,19 +18,13 @@ from slipring.pipelines.lake import (
     Lake,
     compact,
     contents,
+    file_facts,
     log,
+    marker,
     model,
     topics,
+    validation,
     verify,
-)
-from slipring.pipelines.lake import (
-    file_facts as facts,
-)
-from slipring.pipelines.lake import (
-    marker as mark,
-)
-from slipring.pipelines.lake import (
-    validation as admission,
 )
 
 SEALED = {"entry": "_log/00000001.json", "end": "_log/00000003.json", "state": "_log/00000004.snapshot"}
@@ -160,7 +154,7 @@ def _open(place: Path) -> None:
         one.to_json()
     for file in lake.files():
         lake.where(file)
-        with facts.Facts(lake.path / file.path) as found:
+        with file_facts.FileFacts(lake.path / file.path) as found:
             found.runs(), found.times(), found.types()
     topics.load(lake, "a")
     compact.clear(lake, 0)
@@ -170,5 +164,7 @@ def _verify(place: Path) -> None:
     verify.verify(place)
 
 
-MODULES = tuple(module.__name__ for module in (admission, contents, facts, log, mark, model, topics, verify))
+MODULES = tuple(
+    module.__name__ for module in (validation, contents, file_facts, log, marker, model, topics, verify)
+)
 TARGET = Target("recording", MODULES, use, seeds, mutate)

@@ -3,7 +3,7 @@
 
 import pytest
 
-from slipring.pipelines.record.backlog import is_behind
+from slipring.pipelines.record.topic_state import is_behind
 
 
 @pytest.fixture

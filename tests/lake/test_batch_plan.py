@@ -4,15 +4,14 @@
 import pytest
 
 from lake import filling
-from lake.test_task_files import Frame, batch
+from lake.test_row_files import Frame, batch
 from slipring.pipelines.errors import IncompleteBatch
-from slipring.pipelines.lake import task_files
+from slipring.pipelines.lake import row_files
 from slipring.pipelines.lake.contents import contents
-from slipring.pipelines.lake.stage import new_place
+from slipring.pipelines.lake.stage import new_stage
 from slipring.pipelines.lake.verify import verify
-from slipring.pipelines.record import session as beginnings
-from slipring.pipelines.record.batch_writer import BatchWriter
-from slipring.pipelines.record.session import Subscription
+from slipring.pipelines.record.batch import BatchWriter
+from slipring.pipelines.record.session import Subscription, description
 
 
 @pytest.fixture
@@ -27,15 +26,15 @@ class Recording:
         bus.publisher("a").send_many([b"x"] * 20)
         generation = bus.stats("a")["generation"]
         self.generation = generation - (1 << 64) if generation >> 63 else generation
-        self.session = lake.begin(beginnings.about(Subscription.of("a"), bus))
+        self.session = lake.begin(description(Subscription.of("a"), bus))
         self.write(0, [(0, 10)])
 
     def write(self, number, ranges, planned=None):
         files = [
             file
             for first, end in ranges
-            for file in task_files.write(
-                new_place(self.lake.path, "record"),
+            for file in row_files.write(
+                new_stage(self.lake.path, "record"),
                 "a",
                 [batch(filling.messages("a", first, end, self.generation))],
                 sync=False,
@@ -63,7 +62,9 @@ SILENT = {
 
 @pytest.mark.parametrize("ranges", SILENT.values(), ids=SILENT)
 def test_a_batch_whose_tasks_left_out_messages_of_a_topic_that_is_there_is_refused(recording, ranges):
-    with pytest.raises(IncompleteBatch, match=r"of topic 'a' .* were planned and no task brought them"):
+    with pytest.raises(
+        IncompleteBatch, match=r"no task returned offsets .* of topic 'a' .*, which were planned"
+    ):
         recording.write(1, ranges, planned=20)
     assert recording.recorded() == (10, 0), "nothing of it counts"
     recording.write(1, [(10, 20)])
@@ -86,7 +87,7 @@ def test_what_was_lost_with_its_topic_is_recorded_as_a_hole(recording, ranges, r
     "ranges", [[(9, 20)], [(10, 21)], [(10, 15), (14, 20)], [(10, 20), (10, 20)], [(30, 40)]]
 )
 def test_a_batch_that_brings_anything_else_or_anything_twice_is_refused(recording, ranges):
-    with pytest.raises(IncompleteBatch, match="not as planned"):
+    with pytest.raises(IncompleteBatch, match="which were not planned so"):
         recording.write(1, ranges, planned=20)
     assert recording.recorded() == (10, 0)
 
@@ -94,5 +95,5 @@ def test_a_batch_that_brings_anything_else_or_anything_twice_is_refused(recordin
 @pytest.mark.parametrize("text", ["", "v1\n{}", "v1\n{}\n{}", "v1\n{}\n-"])
 def test_a_batch_without_a_plan_is_refused(recording, text):
     (recording.lake.path / "_checkpoint" / recording.session / "offsets" / "1").write_text(text)
-    with pytest.raises(IncompleteBatch, match="does not tell what it was to bring"):
+    with pytest.raises(IncompleteBatch, match="its plan cannot be read"):
         BatchWriter(recording.lake.path, recording.session)(Frame([]), 1)

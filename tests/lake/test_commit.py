@@ -90,7 +90,9 @@ def test_what_is_not_a_lake_says_so(tmp_path):
     with pytest.raises(NotALake, match=r"is not a lake: it has no _slipring\.json"):
         Lake.open(tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(NotALake, match=r"not empty \(it has 'notes.txt'\): choose another directory"):
+    with pytest.raises(
+        NotALake, match=r"neither a lake nor empty \(it has 'notes.txt'\): choose another directory"
+    ):
         Lake.create(tmp_path)
     with pytest.raises(NotALake, match=r"notes\.txt is a file"):
         Lake.create(tmp_path / "notes.txt")
@@ -98,22 +100,32 @@ def test_what_is_not_a_lake_says_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "says"),
+    ("text", "error", "message"),
     [
-        ('{"format": "other"}', NotALake, "does not say"),
+        ('{"format": "other"}', NotALake, "is not the marker of a lake"),
         ('{"format": "slipring-lake", "version": 2, "id": "x", "table": "parquet"}', NotALake, "version 2"),
-        ('{"format": "slipring-lake", "version": 1}', DamagedLake, "no id"),
+        ('{"format": "slipring-lake", "version": 1}', DamagedLake, "missing required field `id`"),
         ("{", DamagedLake, "is damaged"),
+        (
+            '{"format": "slipring-lake", "version": 1, "id": 7, "table": "parquet"}',
+            DamagedLake,
+            "id`, found 7",
+        ),
+        (
+            '{"format": "slipring-lake", "version": 1, "id": "x", "table": "csv"}',
+            DamagedLake,
+            "table`, found 'csv'",
+        ),
     ],
 )
-def test_the_mark_of_a_lake_is_checked(lake, text, error, says):
+def test_the_marker_of_a_lake_is_checked(lake, text, error, message):
     (lake.path / "_slipring.json").write_text(text)
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         Lake.open(lake.path)
 
 
 def test_another_table_format_than_the_lakes_is_refused(lake):
-    with pytest.raises(BadArgument, match="kept as parquet, asked for delta"):
+    with pytest.raises(BadArgument, match="has the format parquet, not delta"):
         Lake.create(lake.path, table="delta")
 
 

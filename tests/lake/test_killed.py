@@ -43,7 +43,9 @@ WRITER = """
 
 
 @pytest.mark.parametrize("hits", [1, 3])
-@pytest.mark.parametrize("place", [place for place in kill_points.PLACES if not place.startswith("delta")])
+@pytest.mark.parametrize(
+    "place", [place for place in kill_points.KILL_POINTS if not place.startswith("delta")]
+)
 def test_killed_at_a_place_and_done_again_the_recording_is_complete(lake, session, processes, place, hits):
     variables = {"tests": str(Path(__file__).parents[1]), "path": str(lake.path)}
     victim = processes.start(WRITER, bus_name=None, place=place, hits=hits, **variables)

@@ -10,7 +10,7 @@ from slipring.cli.app import app
 from slipring.pipelines import declarative
 from slipring.pipelines.lake import Lake, NotLocal
 from slipring.pipelines.lake.verify import verify
-from slipring.pipelines.record import finish as endings
+from slipring.pipelines.record.finish import release
 from slipring.pipelines.report import write_page
 
 SCHEMES = ("s3", "s3a", "gs", "hdfs", "az", "abfs", "abfss", "file", "http", "S3")
@@ -27,7 +27,7 @@ CALLS = {
     "replay": lambda path, bus: pipelines.replay(path, bus=bus),
     "report": lambda path, _: pipelines.report(path),
     "report's page": lambda path, _: write_page(None, path),
-    "release": lambda path, _: endings.release(path),
+    "release": lambda path, _: release(path),
     "create": lambda path, _: Lake.create(path),
     "open": lambda path, _: Lake.open(path),
     "verify": lambda path, _: verify(path),
@@ -41,7 +41,7 @@ CALLS = {
 def test_a_path_with_a_scheme_is_refused_by_name_and_nothing_is_made(here, bus, name, scheme):
     bus.publisher("t").send(b"0")
     for path in (f"{scheme}://bucket/lake", Path(f"{scheme}://bucket/lake")):
-        with pytest.raises(NotLocal, match=f"has the scheme '{scheme}': only local paths work"):
+        with pytest.raises(NotLocal, match=f"has the scheme '{scheme}', and only local paths are supported"):
             CALLS[name](path, bus)
     assert list(here.iterdir()) == []
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """verify says "complete" of what is, and names what is not."""
 
-import dataclasses
 import shutil
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -66,7 +66,7 @@ def test_a_file_put_in_the_place_of_another_is_named(recorded):
 def test_a_foreign_file_is_named(recorded):
     (recorded.path / "messages/topic=a/date=2026-01-01/mine.parquet").write_bytes(b"")
     assert problems(recorded) == [
-        ("messages/topic=a/date=2026-01-01/mine.parquet", "is foreign, no part of the recording: remove it")
+        ("messages/topic=a/date=2026-01-01/mine.parquet", "is foreign, not part of the recording: remove it")
     ]
 
 
@@ -104,8 +104,8 @@ def test_rows_that_differ_from_what_the_log_says_are_named(lake, session):
     order = table.schema.get_field_index("offset")
     pq.write_table(table.set_column(order, "offset", pa.array([0, 1, 2, 2, 4])), path)
     facts = {"bytes": path.stat().st_size, "crc32": checksum(path)}
-    assert list(_problems_now(lake, dataclasses.replace(file, **facts))) == [
-        Problem(file.path, "does not hold the offsets that the log says")
+    assert list(_problems_now(lake, msgspec.structs.replace(file, **facts))) == [
+        Problem(file.path, "does not have the offsets that the log names")
     ]
 
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark jobs over topics: recording into a lake, replay from it, reports on it.
+"""Spark jobs over topics: record them into a lake, replay a recording, report on it.
 
-record   topics into a lake: record; where it begins (beginnings, hosts), what topics have (tails), when it is over
-         (limits, ends), the query (recorder, recording_source, batches, batch_plan), how it ends (endings)
-replay   a recording published again (replay, replay_range, _order, _feed, _pace, _topics)
-report   tables of a recording, and a page
-lake     what a recording is on disk
-declarative   Spark's own pipelines between topics and tables: init, run
-jvm, class_archive   Spark's process for jobs that start their own
-progress, failures   how far a job is, and why it ended; shared by all jobs
+record        topics into a lake
+replay        a recording published again
+report        tables of a recording, and a page
+lake          a recording on disk
+declarative   Spark's declarative pipelines between topics and tables: init, run
+job_session   the Spark session of a job; jvm, class_archive: its JVM
+progress      figures of a running job; notebook, html: how they are displayed
+errors        why a job failed
 
-Nothing here loads Spark or pyarrow until it is used.
+Neither Spark nor pyarrow is imported before it is used.
 """
 
 from .record.record import record

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes Spark start faster: the command of its JVM, and an archive of its classes, in the user's cache.
+"""A cache that makes Spark start faster: the command of its JVM, and an archive of its classes.
 
-The directory is that of the installation of Spark (local_spark.py). command.json keeps what Spark's launcher answers,
-so that it is asked once, and the Java and the jars it is good for: with others both files are made again. The archive
-is written by the JVM of the first command, at its end, under a name of its own, and renamed when it is whole. A lock
-lets one process do that at a time. A JVM passes over an archive that does not fit it. Nothing here has to work: without
-the cache Spark starts as it would anyway.
+The directory is that of the installation of Spark (local_spark.py). command.json keeps the answer of Spark's launcher,
+with the Java and the jars for which it is valid; for others both files are made again. The JVM of the first command
+writes the archive at its end, under a temporary name. It is renamed when it is complete. A lock lets one process at a
+time do that. A JVM ignores an archive that does not fit. Everything here is optional: without the cache Spark only
+starts more slowly.
 """
 
 from __future__ import annotations
@@ -21,30 +21,28 @@ from slipring import local_spark
 
 from .errors import JobFailed
 
-INCUBATING = (
-    "--add-modules=jdk.incubator.vector"  # for Spark ML alone, and the JVM warns of it at every start
-)
+INCUBATING = "--add-modules=jdk.incubator.vector"  # only for Spark ML; the JVM warns of it at every start
 JAVA = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")  # the JVM's own variables
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 LAUNCHER = "org.apache.spark.launcher.Main"
 
 
 class Archive:
-    """The cache, for one JVM."""
+    """The cache, as one JVM uses it."""
 
     def __init__(self) -> None:
         self._directory: Path | None = None
         self._lock: int | None = None
 
     def command(self, home: Path) -> list[str]:
-        """The command that starts Spark's JVM, up to its main class."""
+        """Return the command that starts Spark's JVM, up to its main class."""
         java = _java()
         self._directory = local_spark.cache(home)
         if self._directory is None:
             return _ask_launcher(java, home)
         try:
             kept, of = self._directory / "command.json", _facts(java, home)
-        except OSError:  # no whole installation
+        except OSError:  # the installation is incomplete
             return _ask_launcher(java, home)
         with suppress(OSError, ValueError, KeyError, TypeError):
             found = json.loads(kept.read_text())
@@ -59,9 +57,9 @@ class Archive:
         return command
 
     def options(self, *, make: bool) -> list[str]:
-        """For the JVM: to use the archive, or to make it when there is none and nobody else does."""
+        """Return options of the JVM: use the archive, or make it if there is none and no other process does."""
         if self._directory is None or any("SharedArchiveFile" in os.environ.get(name, "") for name in JAVA):
-            return []  # the user may have an archive of their own
+            return []  # the user has an archive of their own
         if self._whole().exists():
             return ["-Xshare:auto", "-Xlog:disable", f"-XX:SharedArchiveFile={self._whole()}"]
         if not make or not self._take_lock():
@@ -71,11 +69,11 @@ class Archive:
 
     @property
     def is_made_here(self) -> bool:
-        """Whether the JVM of this process writes it at its end."""
+        """Whether the JVM of this process writes the archive at its end."""
         return self._lock is not None
 
     def finish(self, ended_well: bool) -> None:
-        """The JVM has ended: what it made is an archive, or is nothing."""
+        """Keep the archive of a JVM that has ended well; remove it otherwise."""
         if self._lock is None:
             return
         unfinished = self._unfinished()
@@ -108,19 +106,19 @@ class Archive:
 
 
 def _java() -> Path:
-    """The java that Spark would start."""
+    """Return the java that Spark would start."""
     home = os.environ.get("JAVA_HOME")
     found = f"{home}/bin/java" if home else shutil.which("java")
     if not found or not os.path.isfile(found):
         from slipring.spark import java
 
-        java.check()  # it says what to do
-        raise JobFailed(f"there is no {found}")
+        java.check()  # its error says what to do
+        raise JobFailed(f"{found} does not exist: set JAVA_HOME to a Java installation")
     return Path(found)
 
 
 def _facts(java: Path, home: Path) -> list[str]:
-    """Other ones after an update of either."""
+    """Return facts that change with an update of Java or Spark."""
     return [f"{path.resolve()} {path.stat().st_mtime_ns}" for path in (java, home / "jars")]
 
 

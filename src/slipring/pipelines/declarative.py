@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declarative pipelines between topics and tables: Spark's own (spark-pipelines), with what they need around.
+"""Declarative pipelines between topics and tables: Spark's own (spark-pipelines), with a server and tables.
 
-init(directory)   a project in Spark's layout, with a commented example that runs
-run(path)         runs a project once: what is new since the last run is handled, then it ends
+init(directory)   make a project in Spark's layout, with a commented example that runs
+run(path)         run a project once: process everything new since the last run
 
 Definitions find source and sink by the name "slipring". They see $SLIPRING_BUS and $SLIPRING_ROOT.
 """
@@ -20,19 +20,19 @@ from typing import Any, Final
 
 from slipring.errors import BadArgument
 
-from . import errors as failures
+from .errors import explained
 from .lake.local_path import local
 
 SPECS: Final = ("spark-pipeline.yml", "spark-pipeline.yaml")
-_ERROR: Final = re.compile(r"(?:[a-z_]\w*\.)*\w+(?:Error|Exception): ")  # as a traceback ends
+_ERROR: Final = re.compile(r"(?:[a-z_]\w*\.)*\w+(?:Error|Exception): ")  # the last line of a traceback
 _PROJECT: Final = Path(__file__).with_name("project")
 
 
 def init(directory: str | os.PathLike[str]) -> list[Path]:
-    """Write a project that runs: a topic into a table, a query on it onto a topic. The files written."""
+    """Write a project that runs: a topic into a table, and a query on it onto a topic. Return the files written."""
     place = local(directory, "directory").resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise BadArgument(f"'{place}' is there already: name a directory that is not", argument="directory")
+        raise BadArgument(f"'{place}' exists and is not empty: give a new directory", argument="directory")
     transformations = place / "transformations"
     transformations.mkdir(parents=True, exist_ok=True)
     spec = (_PROJECT / SPECS[0]).read_text()
@@ -62,10 +62,9 @@ def run(
 ) -> None:
     """Run a project: its spark-pipeline.yml, or its directory.
 
-    bus, root: what definitions see as $SLIPRING_BUS and $SLIPRING_ROOT. master: as of slipring.spark.session;
-    a Connect server ("sc://…") keeps tables where it is set to. full_refresh: tables to compute anew. dry:
-    only check. on_line: called with each line that Spark's pipelines print. Raises JobFailed with what Spark
-    said.
+    bus, root: $SLIPRING_BUS and $SLIPRING_ROOT for the definitions. master: as in slipring.spark.session; a Connect
+    server ("sc://…") keeps tables in its own place. full_refresh: tables to compute again. dry: only check. on_line:
+    called with each line that Spark's pipelines print. Raises JobFailed with the message of Spark.
     """
     spec = find_spec(path)
     command = [
@@ -93,16 +92,16 @@ def run(
 
 
 def find_spec(path: str | os.PathLike[str]) -> Path:
-    """The spec of a project, or BadArgument."""
+    """Return the spec of a project; BadArgument if there is none."""
     local(path, "path")
     given = Path(path)
     hint = (
-        "name a spark-pipeline.yml or its directory; `slipring pipeline init DIRECTORY` writes one that runs"
+        "give a spark-pipeline.yml or its directory; `slipring pipeline init DIRECTORY` writes one that runs"
     )
     if given.is_dir():
         found = [given / name for name in SPECS if (given / name).is_file()]
         if len(found) != 1:
-            problem = "has two of them" if found else f"has no {SPECS[0]}"
+            problem = "has two specs" if found else f"has no {SPECS[0]}"
             raise BadArgument(f"'{given}' {problem}: {hint}", argument="path")
         return found[0].resolve()
     if not given.is_file() or given.suffix not in (".yml", ".yaml"):
@@ -112,11 +111,11 @@ def find_spec(path: str | os.PathLike[str]) -> Path:
 
 
 def _server(spec: Path, master: str | None, conf: Mapping[str, Any]) -> Any:
-    """Where it runs: a given Connect server, or one of our own that keeps tables beside the spec."""
+    """Provide the server: a given Connect server, or a new one that keeps tables beside the spec."""
     where = master or os.environ.get("SPARK_REMOTE", "")
     if where.startswith("sc://"):
         if conf:
-            raise BadArgument(f"{where} has its own settings: leave {', '.join(conf)} out", argument="master")
+            raise BadArgument(f"{where} has its own settings: omit {', '.join(conf)}", argument="master")
         return nullcontext(where)
     from slipring.spark import connect
 
@@ -133,7 +132,7 @@ def _server(spec: Path, master: str | None, conf: Mapping[str, Any]) -> Any:
 
 
 def _run(command: list[str], environment: dict[str, str], on_line: Callable[[str], None]) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     with subprocess.Popen(
         command,
         env=environment,
@@ -145,12 +144,12 @@ def _run(command: list[str], environment: dict[str, str], on_line: Callable[[str
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                said.append(line.rstrip("\n"))
-                on_line(said[-1])
+                lines.append(line.rstrip("\n"))
+                on_line(lines[-1])
         except BaseException:
             process.kill()
             raise
     if process.returncode:
-        told = [line for line in said if _ERROR.match(line)] or [line for line in said if line.strip()]
-        last = told[-1] if told else f"exit code {process.returncode}"
-        raise failures.explained(RuntimeError("\n".join([last, *said])), "running the pipeline")
+        errors = [line for line in lines if _ERROR.match(line)] or [line for line in lines if line.strip()]
+        last = errors[-1] if errors else f"exit code {process.returncode}"
+        raise explained(RuntimeError("\n".join([last, *lines])), "running the pipeline")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a Spark job ended: the error of ours inside Spark's, or what to do about Spark's own."""
+"""Errors of Spark jobs: an error of this package inside Spark's, or one of Spark's own."""
 
 from __future__ import annotations
 
@@ -14,41 +14,45 @@ _OURS = re.compile(r"^\s*(?:[\w.]+: )*?slipring[\w.]*\.(\w+): (.+)$", re.MULTILI
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
 
 
+class MissingExtra(SlipringError, ImportError):
+    """A required package is missing. The message names the extra that installs it."""
+
+
 class JobFailed(SlipringError):
-    """A Spark job ended with an error: one of ours, inside Spark's, or one of Spark's own."""
+    """A Spark job failed, with an error of this package (`ours`) or with one of Spark's own."""
 
     ours = False
 
 
 class SparkGone(SlipringError):
-    """Spark's own process ended under the job."""
+    """The JVM of Spark ended during the job."""
 
     def __init__(self, doing: str) -> None:
         super().__init__(
-            f"Spark's process ended while {doing}: what was committed is whole; run the same command again "
-            "to go on"
+            f"Spark's process ended while {doing}: all commits are complete; run the same command again to "
+            "continue"
         )
 
 
 class IncompleteBatch(SlipringError):
-    """The files of a batch are not what was planned: a task did not read its topic, or read something else."""
+    """The files of a batch do not have the planned offsets: a task did not read its topic, or read other offsets."""
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"a batch is not recorded, because {why}: nothing of it counts, and nothing is lost; run every task on the "
-            "host of the topics, where it sees their bus directory, and run the same command again"
+            f"a batch is not recorded, because {why}: nothing of it counts, and nothing is lost; run all tasks on the "
+            "host of the topics, with access to their bus directory, and run the same command again"
         )
 
 
 def explained(error: BaseException, doing: str) -> SlipringError:
-    """An error of Spark's as one of ours, in one line."""
+    """Return an error of Spark's as an error of this package, in one line."""
     if isinstance(error, SlipringError):
         return error
     text = str(error)
     ours = _OURS.findall(text)
     if ours:
-        kind, says = ours[-1]
-        failed = JobFailed(f"{says} ({kind}, while {doing})")
+        kind, message = ours[-1]
+        failed = JobFailed(f"{message} ({kind}, while {doing})")
         failed.ours = True
         return failed
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -58,7 +62,7 @@ def explained(error: BaseException, doing: str) -> SlipringError:
 
 @contextmanager
 def failures(doing: str) -> Iterator[None]:
-    """What Spark raises within the block becomes one of our errors; everything else stays what it is."""
+    """Raise errors of Spark's within the block as errors of this package."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -71,12 +75,12 @@ def failures(doing: str) -> Iterator[None]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether Spark failed for want of space."""
+    """Whether Spark failed because a disk is full."""
     return any(words in str(error) for words in _NO_SPACE)
 
 
 def is_gone(error: BaseException) -> bool:
-    """Whether it is Spark's process that is gone, not the job."""
+    """Whether Spark's process is gone, as opposed to a failed job."""
     from py4j.protocol import Py4JNetworkError
 
     return isinstance(error, (Py4JNetworkError, ConnectionError, EOFError))

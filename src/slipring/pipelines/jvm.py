@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark's JVM for jobs that start their own: quickly, quietly, and out of the terminal's reach.
+"""The JVM of Spark, for jobs that start their own: fast, without output, and out of reach of Ctrl-C.
 
-PySpark starts a JVM through two shell scripts and another JVM, which puts the command together. Here the command is
-kept in a cache of the user's (class_archive.py), together with an archive of Spark's classes. The JVM boots while this
-process imports PySpark. It has a session of its own, so that Ctrl-C reaches this process alone. It ends when this
-process does, whatever ends it: its input is a pipe from here.
+PySpark starts a JVM through two shell scripts and another JVM, which composes the command. Here the command is kept in
+a cache of the user's, together with an archive of Spark's classes (class_archive.py). The JVM boots while this process
+imports PySpark. It has a process session of its own, so that Ctrl-C reaches this process alone. It ends with this
+process, however that ends: its input is a pipe from here.
 
-`of_a_command` is for commands: what the JVM and its Python processes print is kept and shown when Spark fails. At a
-normal end nobody wants to see how they were interrupted.
+`of_a_command` is for commands: the output of the JVM and its Python processes is kept, and shown if Spark fails. After
+a normal end it is not shown.
 """
 
 from __future__ import annotations
@@ -31,20 +31,19 @@ from typing import IO, Any
 from slipring import local_spark
 
 from . import class_archive
-from .errors import JobFailed, SparkGone
-from .lake import MissingExtra
+from .errors import JobFailed, MissingExtra, SparkGone
 
 KEPT_LINES = 400
 DELETES_S = 3.0
-STARTS_S = 10.0  # one that is interrupted while it starts may never end by itself
-ENDS_S = 300.0  # it may be writing an archive on a machine that does other things
+STARTS_S = 10.0  # a JVM that is interrupted while it starts may not end by itself
+ENDS_S = 300.0  # it may be writing an archive on a busy machine
 POLL_S = 0.02
 QUICK = (
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
 )  # half the processor time of a short job, and slow for a long one
 LOG4J = Path(__file__).parents[1] / "spark" / "log4j2.properties"
-# A Spark of the user's own setting is started by Spark's own script, which knows them all.
+# A Spark with settings of the user's is started by Spark's own script, which handles all of them.
 SETTINGS = (
     "SPARK_HOME",
     "SPARK_CONF_DIR",
@@ -55,21 +54,22 @@ SETTINGS = (
 
 _command: _Command | None = None
 _running: Jvm | None = None
-is_starting = False  # a JVM: it cannot be ended yet
+is_starting = False  # a JVM, which cannot be ended yet
 
 
 class _Command:
-    """That the JVM is of a command, and what it printed."""
+    """The output of the JVM of a command."""
 
     def __init__(self) -> None:
         self.lines: deque[str] = deque(maxlen=KEPT_LINES)
 
 
 @contextmanager
-def of_a_command(tell: Callable[[str], None]) -> Iterator[None]:
-    """A JVM that is started inside is quiet, ends with the block, and leaves an archive of its classes.
+def of_a_command(report: Callable[[str], None]) -> Iterator[None]:
+    """Keep the output of a JVM that is started inside the block, and end it with the block. It writes an archive of its
+    classes, if there is none.
 
-    tell: called with a line when that takes a while."""
+    report: called with a line if that takes a while."""
     global _command
     _command = kept = _Command()
     try:
@@ -82,32 +82,32 @@ def of_a_command(tell: Callable[[str], None]) -> Iterator[None]:
         _command = None
         if _running is not None:
             if _running.makes_archive and _running.is_alive:
-                tell("writing an archive of Spark's classes, so that it starts faster next time")
+                report("writing an archive of Spark's classes, so that it starts faster next time")
             _running.end()
 
 
 def kill() -> bool:
-    """End the JVM that a job has started, whatever it does; False if there is none."""
+    """End the JVM that a job has started, whatever it does. Return False if there is none."""
     if _running is not None:
         _running.kill()
     return _running is not None
 
 
 def needed(job: str) -> None:
-    """MissingExtra unless PySpark is installed."""
+    """Raise MissingExtra unless PySpark is installed."""
     if importlib.util.find_spec("pyspark") is None:
         raise MissingExtra(f'{job} needs Spark: pip install "slipring[spark]"')
 
 
 def launch(job: str, master: str, *, short: bool = False) -> Jvm | None:
-    """Start the JVM of this process, unless it has one; the caller connects to it later.
+    """Start the JVM of this process, unless it has one. The caller connects to it later.
 
-    short: the job is over before a JVM is warm."""
+    short: the job ends before a JVM is warm."""
     global _running, is_starting
     if "pyspark" in sys.modules and _gateway_of_this_process() is not None:
         return None
     if "PYSPARK_GATEWAY_PORT" in os.environ:
-        return None  # somebody else's, as spark-submit has it
+        return None  # spark-submit, for example, has started one
     is_starting = True
     try:
         _running = Jvm(job, master, short=short)
@@ -123,20 +123,20 @@ def _gateway_of_this_process() -> Any:
 
 
 class Jvm:
-    """A JVM that is starting, or runs."""
+    """A JVM that is starting or running."""
 
     def __init__(self, job: str, master: str, *, short: bool) -> None:
         needed(job)
         self._short = short
         self._is_connected = False
-        self._told_to_end_s: float | None = None
+        self._terminated_s: float | None = None
         self._archive = class_archive.Archive()
         self._place = tempfile.mkdtemp(prefix="slipring-spark-")
         self._info = os.path.join(self._place, "connection")
         quiet = _command is not None
         environment = dict(os.environ)
         environment |= {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": self._info}
-        # Spark's workers have to run with the Python that has slipring.
+        # Spark's workers need the Python that has slipring.
         environment.setdefault("PYSPARK_PYTHON", sys.executable)
         try:
             self._process = local_spark.start(
@@ -175,7 +175,7 @@ class Jvm:
         return self._archive.is_made_here
 
     def connect(self) -> None:
-        """Make it the JVM of this process's Spark sessions."""
+        """Make it the JVM of the Spark sessions of this process."""
         from pyspark import SparkContext
         from pyspark.java_gateway import launch_gateway
 
@@ -188,7 +188,7 @@ class Jvm:
             SparkContext._gateway, SparkContext._jvm = gateway, gateway.jvm
 
     def _connection(self) -> tuple[int, str]:
-        """What the JVM writes down when it is ready."""
+        """Return port and secret, which the JVM writes into a file as soon as it is ready."""
         try:
             while not os.path.isfile(self._info):
                 if self._process.poll() is not None:
@@ -207,15 +207,15 @@ class Jvm:
         return self._process.poll() is None
 
     def kill(self) -> None:
-        """End it, whatever it does. Called again and again, it has a moment to delete its files."""
-        if self._told_to_end_s is None:
-            self._told_to_end_s = time.monotonic()
+        """End it, whatever it does. The first call lets it delete its files; calls after DELETES_S kill it."""
+        if self._terminated_s is None:
+            self._terminated_s = time.monotonic()
             self._process.terminate()
-        elif time.monotonic() - self._told_to_end_s > DELETES_S:
+        elif time.monotonic() - self._terminated_s > DELETES_S:
             self._process.kill()
 
     def end(self) -> None:
-        """End it and wait until it has; keep the archive if it made one."""
+        """End it, wait for it, and keep the archive if it wrote one."""
         global _running
         _running = None
         with suppress(ImportError):
@@ -241,7 +241,7 @@ class Jvm:
 
 
 def _home() -> Path:
-    """Where Spark is."""
+    """Return the directory of Spark."""
     given = os.environ.get("SPARK_HOME")
     if given:
         return Path(given)

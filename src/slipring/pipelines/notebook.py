@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks show of recordings, as HTML without style: a job while it runs, and what it did or found.
+"""Displays in notebooks, as HTML without style: a running job, and results.
 
-Display       one live display of a notebook's, updated while a job runs
-of_...        a heading and a table of topics: a recording that was made, replayed, reported on, or is there
+Display       a live display, updated while a job runs
+of_...        a heading and a table of topics: of a recording, a replay, a report, a lake
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from slipring.units import counted, duration, frequency, moment, number, size
 
-from .lake.contents import contents
-from .report.page.markup import tag, words
+from .html.markup import tag, words
 
 if TYPE_CHECKING:
-    from .lake import Lake
+    from .lake.contents import Generation
     from .progress import Figures
     from .record.finish import Summary
     from .replay.run import Replayed
@@ -29,7 +28,7 @@ _NONE = "-"
 
 
 class _Line:
-    """A line of progress, as HTML and for notebooks without it."""
+    """A line of progress, as HTML and as text."""
 
     def __init__(self, doing: str, text: str, part: float | None = None) -> None:
         self._doing, self._text, self._part = doing, text, part
@@ -43,11 +42,11 @@ class _Line:
 
 
 class Display:
-    """Shows figures while a job runs: ``with Display("recording") as display: job(progress=display)``."""
+    """Displays figures while a job runs: ``with Display("recording") as display: job(progress=display)``."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
-        self._begun = self._shown = time.monotonic()
+        self._started = self._shown = time.monotonic()
         self._last: Figures | None = None
         self._handle: Any = None
 
@@ -71,7 +70,7 @@ class Display:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         how = "ended" if kind is None else f"ended with {kind.__name__}"
-        parts = [f"{how} after {duration(time.monotonic() - self._begun)}"]
+        parts = [f"{how} after {duration(time.monotonic() - self._started)}"]
         if self._last is not None and self._last.stage is None:
             parts.append(counted(self._last.rows, "message"))
             if self._last.lost:
@@ -82,7 +81,7 @@ class Display:
 def _shown(
     heading: str, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()
 ) -> str:
-    """The first column is text from a recording, the others are figures."""
+    """Return a heading, a table and notes. The first column is text from a recording, the others are figures."""
     head = tag("tr", *(tag("th", words(column)) for column in columns))
     body = [tag("tr", *(tag("td", words(cell)) for cell in row)) for row in rows]
     below = [tag("p", words(note)) for note in notes]
@@ -109,34 +108,31 @@ def of_findings(found: Findings) -> str:
     return _shown(heading, columns, rows)
 
 
-def of_summary(told: Summary) -> str:
-    lost = f"{number(told.lost)} lost" if told.lost else "nothing lost"
-    state = "" if told.ended else ", left open"
-    heading = (
-        f"recorded {counted(told.messages, 'message')} into {told.lake} in {duration(told.elapsed_s)}, {lost}"
-    )
+def of_summary(found: Summary) -> str:
+    lost = f"{number(found.lost)} lost" if found.lost else "nothing lost"
+    state = "" if found.ended else ", left open"
+    heading = f"recorded {counted(found.messages, 'message')} into {found.lake} in {duration(found.elapsed_s)}, {lost}"
     counts = ("messages", "lost", "abandoned")
-    rows = [(topic, *(number(found[name]) for name in counts)) for topic, found in told.topics.items()]
-    return _shown(heading + state, ("topic", *counts), rows, [told.warning] if told.warning else ())
+    rows = [(topic, *(number(counted_[name]) for name in counts)) for topic, counted_ in found.topics.items()]
+    return _shown(heading + state, ("topic", *counts), rows, [found.warning] if found.warning else ())
 
 
-def of_replayed(told: Replayed) -> str:
-    done = counted(told.messages, "message")
-    if told.messages != told.of_messages:
-        done = f"{number(told.messages)} of {counted(told.of_messages, 'message')}"
-    heading = f"replayed {done}, {size(told.bytes)}, in {duration(told.elapsed_s)}"
-    notes = list(told.notes)
-    if told.late_s:
-        late = (f"{name} {duration(value)}" for name, value in told.late_s.items())
+def of_replayed(found: Replayed) -> str:
+    done = counted(found.messages, "message")
+    if found.messages != found.of_messages:
+        done = f"{number(found.messages)} of {counted(found.of_messages, 'message')}"
+    heading = f"replayed {done}, {size(found.bytes)}, in {duration(found.elapsed_s)}"
+    notes = list(found.notes)
+    if found.late_s:
+        late = (f"{name} {duration(value)}" for name, value in found.late_s.items())
         notes.append(f"spacing error: {', '.join(late)}")
-    if told.waited_s:
-        notes.append(f"waited {duration(told.waited_s)} for readers of reliable topics")
-    rows = [(topic, number(messages)) for topic, messages in told.topics.items()]
+    if found.waited_s:
+        notes.append(f"waited {duration(found.waited_s)} for readers of reliable topics")
+    rows = [(topic, number(messages)) for topic, messages in found.topics.items()]
     return _shown(heading, ("topic", "messages"), rows, notes)
 
 
-def of_lake(lake: Lake) -> str:
-    found = contents(lake)
+def of_lake(path: str, found: Sequence[Generation]) -> str:
     messages = sum(one.messages for one in found)
     rows = [
         (
@@ -146,4 +142,4 @@ def of_lake(lake: Lake) -> str:
         for one in found
     ]
     columns = ("topic", "messages", "lost", "abandoned", "files", "first message", "last message")
-    return _shown(f"{lake.path}: {counted(messages, 'message')}", columns, rows)
+    return _shown(f"{path}: {counted(messages, 'message')}", columns, rows)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a job is: rows, bytes, rates, lag, time of a batch, loss, and when it will be over.
+"""Progress of a job: rows, bytes, rates, lag, time of a batch, losses, and the time left.
 
     watch = QueryWatch(query)
     while query.isActive:
         show(watch.figures())
 
-`Figures` are what any job shows. `slipring.cli.terminal.progress` draws them as one line, `in_notebook` as a
-display of a notebook. A `Meter` makes them from counts, for jobs that are not streaming queries.
+Every job shows `Figures`. `slipring.cli.terminal.progress` prints them as one line, `in_notebook` displays them in a
+notebook. A `Meter` computes them from counts, for jobs that are not streaming queries.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from typing import Any
 from slipring.units import duration, frequency, number, speed, stopwatch
 
 STAGE_EVERY_S = 0.1
-WINDOW_S = 5.0  # rates are those of the last seconds
+WINDOW_S = 5.0  # of rates
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Where a job stands; what it does not know is None."""
+    """Figures of a job; None if one is not known."""
 
     rows: int = 0
     bytes: int | None = None
     rows_per_s: float | None = None
     bytes_per_s: float | None = None
-    lag: int | None = None  # messages that are there and not taken yet
-    batch_s: float | None = None  # how long the last batch took
+    lag: int | None = None  # messages that are published and not read yet
+    batch_s: float | None = None  # duration of the last batch
     lost: int | None = None
     elapsed_s: float = 0.0
     eta_s: float | None = None
-    stage: str | None = None  # what is done before there is anything to count
+    stage: str | None = None  # a step before there is anything to count
 
     def to_json(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def text(self, noun: str = "rows") -> str:
-        """In one line; what is not known is left out."""
-        left = [f"ETA {stopwatch(self.eta_s)}"] if self.eta_s else []  # 0: it only has to finish
+        """Return the known figures in one line."""
+        left = [f"ETA {stopwatch(self.eta_s)}"] if self.eta_s else []  # 0: it is finishing
         if self.stage is not None:
             return "  ".join([f"{self.stage}… {stopwatch(self.elapsed_s)}", *left])
         parts = [f"{number(self.rows)} {noun}"]
@@ -71,7 +71,7 @@ Show = Callable[[Figures], None]
 
 @contextmanager
 def in_notebook(doing: str, show: Show | None) -> Iterator[Show | None]:
-    """What shows the figures of a job: `show` if there is one, else in a notebook a display of its own."""
+    """Provide the display for a job: `show` if it is given, else a new one in a notebook, else None."""
     if show is not None or not _is_notebook():
         yield show
         return
@@ -82,7 +82,7 @@ def in_notebook(doing: str, show: Show | None) -> Iterator[Show | None]:
 
 
 def _is_notebook() -> bool:
-    """Whether this is the kernel of a notebook; IPython on a terminal is not."""
+    """Whether this process is the kernel of a notebook. IPython in a terminal is not."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None
@@ -90,34 +90,34 @@ def _is_notebook() -> bool:
 
 @contextmanager
 def stage(name: str, show: Show | None) -> Iterator[None]:
-    """Show that something goes on, and for how long, while the block runs."""
+    """Show the name of a step and its duration while the block runs."""
     if show is None:
         yield
         return
-    begun, over = time.monotonic(), threading.Event()
+    started_s, over = time.monotonic(), threading.Event()
 
-    def tell() -> None:
+    def update() -> None:
         while True:
-            show(Figures(stage=name, elapsed_s=time.monotonic() - begun))
+            show(Figures(stage=name, elapsed_s=time.monotonic() - started_s))
             if over.wait(STAGE_EVERY_S):
                 return
 
-    teller = threading.Thread(target=tell, name="slipring-stage", daemon=True)
-    teller.start()
+    thread = threading.Thread(target=update, name="slipring-stage", daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
-        teller.join()
+        thread.join()
 
 
 class Meter:
-    """Rates and the time left, from counts that grow."""
+    """Computes rates and the time left from counts."""
 
     def __init__(
-        self, *, total_rows: int | None = None, for_s: float | None = None, begun_s: float | None = None
+        self, *, total_rows: int | None = None, for_s: float | None = None, started_s: float | None = None
     ) -> None:
-        self._begun = time.monotonic() if begun_s is None else begun_s
+        self._started_s = time.monotonic() if started_s is None else started_s
         self._total_rows = total_rows
         self._for_s = for_s
         self._seen: deque[tuple[float, int, int]] = deque()
@@ -132,13 +132,13 @@ class Meter:
         lost: int | None = None,
     ) -> Figures:
         now = time.monotonic()
-        self._seen.append((now, rows, size or 0))  # the first is where the job began, not what it did
+        self._seen.append((now, rows, size or 0))  # the first one is the baseline
         while len(self._seen) > 2 and now - self._seen[1][0] >= WINDOW_S:
             self._seen.popleft()
         then, rows_then, size_then = self._seen[0]
         rows_per_s = (rows - rows_then) / (now - then) if now > then else None
         bytes_per_s = (size - size_then) / (now - then) if size is not None and now > then else None
-        elapsed_s = now - self._begun
+        elapsed_s = now - self._started_s
         eta_s = self._eta(rows, rows_per_s, elapsed_s)
         return Figures(rows, size, rows_per_s, bytes_per_s, lag, batch_s, lost, elapsed_s, eta_s)
 
@@ -151,10 +151,9 @@ class Meter:
 
 
 class QueryWatch:
-    """Figures of a streaming query, from its progress; what Spark does not know can be given by `counts`.
+    """Figures of a streaming query, from its progress.
 
-    counts() -> (rows, bytes, lost) as they are known elsewhere, or None for what Spark tells.
-    """
+    counts: a function that returns (rows, bytes, lost), if they are known better than Spark knows them."""
 
     def __init__(
         self,
@@ -170,13 +169,13 @@ class QueryWatch:
         self._rows = 0
         self._batch_s: float | None = None
         self._lag: int | None = None
-        self.begun = False  # the query has told of something
+        self.has_progress = False
 
     def figures(self) -> Figures:
-        """Where the query stands."""
+        """Return the present figures."""
         last = self._query.lastProgress
         if last is not None:
-            self.begun = True
+            self.has_progress = True
             missed = last.batchId > self._last_batch + 1 and self._counts is None
             for progress in self._query.recentProgress if missed else [last]:
                 self._take(progress)
@@ -194,7 +193,7 @@ class QueryWatch:
 
 
 def lag(end: str | None, latest: str | None) -> int | None:
-    """How many offsets lie between two offsets of the source, both as JSON; None when they do not tell."""
+    """Return the number of messages between two offsets of the source, both as JSON; None if it is not known."""
     try:
         taken: dict[str, dict[str, int]]
         there: dict[str, dict[str, int]]

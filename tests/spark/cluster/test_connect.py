@@ -85,7 +85,7 @@ def check_pipeline(bus, server, tmp_path):
     """Run twice: what came between is handled by the second run, once."""
     project = tmp_path / "project"
     declarative.init(project)
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="exists and is not empty"):
         declarative.init(project)
     example = project / "transformations" / "alarms.py"
     example.write_text(example.read_text().replace('{"bus": BUS,', f'{{"bus": BUS, "root": "{bus.root}",'))

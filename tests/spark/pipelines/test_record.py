@@ -11,15 +11,14 @@ import pytest
 
 import slipring
 from slipring import pipelines
+from slipring.pipelines import job_session
 from slipring.pipelines.errors import IncompleteBatch
 from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topics
 from slipring.pipelines.lake.locks import lock
 from slipring.pipelines.lake.verify import verify
-from slipring.pipelines.record import finish as pipelines_endings
-from slipring.pipelines.record import session as beginnings
-from slipring.pipelines.record.batch_writer import BatchWriter
+from slipring.pipelines.record.batch import BatchWriter
 from slipring.pipelines.record.finish import release
-from slipring.pipelines.record.session import Subscription
+from slipring.pipelines.record.session import Subscription, checkpoint, description
 from support.waiting import eventually
 
 
@@ -271,8 +270,8 @@ def test_a_recording_killed_while_spark_wrote_its_first_offsets_goes_on(recordin
     bus.publisher("imu", sender="gyro").send_many([b"0", b"1"])
     about = Subscription.of("imu")
     lake = Lake.create(recordings.path)
-    session = lake.begin(beginnings.about(about, bus))
-    offsets = beginnings.checkpoint(lake, session) / "offsets"
+    session = lake.begin(description(about, bus))
+    offsets = checkpoint(lake, session) / "offsets"
     offsets.mkdir(parents=True)
     (offsets / ".0.5f0c0f4e-half-written.tmp").write_text("v1")
     (offsets.parent / "metadata").write_text('{"id":"3c0d8a52-8b3e-4c0e-9d0e-0a51f9d8f6b1"}')
@@ -331,7 +330,7 @@ def test_a_recording_begins_when_it_is_asked_for_and_not_when_spark_is_ready(
     def watching():
         return any(thread.name == "slipring-record-limits" for thread in threading.enumerate())
 
-    monkeypatch.setattr(pipelines_endings, "own_session", slow)
+    monkeypatch.setattr(job_session, "job_session", slow)
     where = {"bus": bus.name, "root": bus.root, "every_s": 0, "sync": False}
     told = pipelines.record("t", recordings.path, stop=stop, **where)
     assert (told.messages, told.lost) == (1, 0)
@@ -349,7 +348,7 @@ def test_what_a_lossy_topic_loses_while_spark_starts_is_counted(recordings, bus,
         stop.set()
         yield recordings.spark
 
-    monkeypatch.setattr(pipelines_endings, "own_session", slow)
+    monkeypatch.setattr(job_session, "job_session", slow)
     told = pipelines.record("t", recordings.path, stop=stop, bus=bus.name, root=bus.root, every_s=0)
     assert told.messages + told.lost == 100 and told.lost == 100 - bus.stats("t")["retained"]
     recordings.complete()
@@ -364,7 +363,7 @@ def test_a_recording_that_spark_does_not_start_for_holds_nothing_back(recordings
         raise KeyError("no Spark")
         yield
 
-    monkeypatch.setattr(pipelines_endings, "own_session", fails)
+    monkeypatch.setattr(job_session, "job_session", fails)
     with pytest.raises(KeyError):
         pipelines.record("t", recordings.path, bus=bus.name, root=bus.root)
     assert bus.cursors("t") == []
@@ -378,7 +377,7 @@ def test_a_task_that_brings_nothing_of_a_topic_that_is_there_stops_the_recording
     publisher = bus.publisher("t", delivery="reliable")
     publisher.send_many([b"%d" % number for number in range(10)])
     with monkeypatch.context() as patched:
-        patched.setattr(BatchWriter, "_written", lambda self, lake, messages: messages.collect() and [])
+        patched.setattr(BatchWriter, "_run_tasks", lambda self, lake, messages: messages.collect() and [])
         with pytest.raises(IncompleteBatch, match="offsets 0 to 9 of topic 't'"):
             recordings.record("t", pre_buffer=True)
     told = recordings.record("t", pre_buffer=True)

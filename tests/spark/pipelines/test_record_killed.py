@@ -15,7 +15,7 @@ RECORDER = """
     import os, signal, subprocess, sys
     import slipring.spark
     from slipring.pipelines import record
-    from slipring.pipelines.lake import places
+    from slipring.pipelines.lake import kill_points
 
     spark = slipring.spark.session("recorder", master="local[2,4]", **settings)
     jvm = spark.sparkContext._gateway.proc.pid
@@ -43,7 +43,7 @@ RECORDER = """
         if name == place and not struck:
             struck = True
             strike()
-    places.reached = reached
+    kill_points.reached = reached
     try:
         told = record("*", path, bus="test", root=root, spark=spark, every_s=0, until_idle_s=0.5,
                       pre_buffer=True, compact_every_s=0.2)

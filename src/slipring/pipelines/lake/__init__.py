@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lake: recordings of topics as Parquet files, and a log that says which of them count.
+"""A lake: recordings of topics as Parquet files, and a log that names the files that count.
 
-directory   Lake: create, open, commit, read
-log, model  the log entries and what they add up to
-facts       what the log says of a Parquet file
-reading     the rows as a Spark DataFrame
-held        second names of files, so that a compaction can take the first away
-holes       rows for offsets that no task read
-places      named places at which tests kill
+In reading order:
+
+directory, marker       Lake: create, open, begin, commit, read; the file that makes a directory a lake
+log, model, validation  log entries and the state they add up to; checks of untrusted input
+stage, row_files        files before they are committed; file_facts: their description in the log
+held, locks             second names for readers of replaced files; one writer at a time
+contents, topics        what is recorded; how topics were set up
+reading, delta          the rows as a Spark DataFrame; the same as a Delta table
+compact, verify         merge small files; check everything
+kill_points             steps of a commit at which tests kill a process
 """
 
+from ..errors import MissingExtra
 from .directory import Lake
-from .errors import DamagedLake, LakeBusy, LakeFull, MissingExtra, NotALake, NotLocal, OtherHostsRecording
+from .errors import DamagedLake, LakeBusy, LakeFull, NotALake, NotLocal, OtherHostsRecording
 
 __all__ = [
     "DamagedLake",

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many small files of a topic and date become few large ones; what they hold stays the same.
+"""Merge many small files of a topic and date into few large ones with the same rows.
 
-A compaction is a log entry that adds the large file and removes the small ones, so it counts whole or not at
-all. The small files are taken out of `messages/` at once, so that other programs do not read their rows twice.
-They stay in `_held/` for a while, for whoever reads them now, and are cleared later. A file whose check sum is
-wrong is not merged: that would hide its damage.
+A compaction is one log entry that adds the large file and removes the small ones. The small files are taken out of
+`messages/` at once, so that other programs do not read their rows twice. They stay in `_held/` for present readers, and
+are cleared later. A file with a wrong check sum is not merged: that would hide its damage.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,12 +20,12 @@ import pyarrow.parquet as pq
 
 from slipring._bus.logs import log
 
-from . import delta, held, parquet
-from . import kill_points as places
+from . import delta, held, kill_points
 from .errors import DamagedLake, fault
 from .file_facts import checksum
 from .locks import lock
 from .model import File, Json, State, join
+from .row_files import parquet_writer
 from .stage import Stage, sweep
 
 if TYPE_CHECKING:
@@ -54,10 +53,10 @@ def compact(
     keep_s: float = KEEP_S,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Compacted:
-    """Merge the small files of each topic and date, `at_least` so many at a time, and clear those replaced
-    before.
+    """Merge the small files of each topic and date, and clear files that were replaced earlier.
 
-    keep_s: how long replaced files stay. stopped: asked between files, to end early."""
+    target_bytes: the size of a merged file. at_least: the least number of files worth a merge. keep_s: seconds for
+    which replaced files stay. stopped: called between files; True ends the compaction."""
     done = Compacted()
     with lock(lake, "compact"):
         lake.refresh()
@@ -80,12 +79,12 @@ def compact(
 
 
 def groups(state: State, target_bytes: int, at_least: int) -> Iterator[list[File]]:
-    """Files to be merged: neighbours of one topic and date that are less than half of what is wanted."""
-    by_place: dict[tuple[str, str], list[File]] = defaultdict(list)
+    """Yield the files to merge: neighbours of one topic and date, each smaller than half of the target."""
+    by_partition: dict[tuple[str, str], list[File]] = defaultdict(list)
     for file in state.files.values():
         if file.bytes < target_bytes // 2:
-            by_place[file.topic, file.date].append(file)
-    for files in by_place.values():
+            by_partition[file.topic, file.date].append(file)
+    for files in by_partition.values():
         group: list[File] = []
         for file in sorted(files, key=lambda file: (file.runs[0].generation, file.runs[0].first)):
             if group and sum(one.bytes for one in group) + file.bytes > target_bytes:
@@ -98,22 +97,22 @@ def groups(state: State, target_bytes: int, at_least: int) -> Iterator[list[File
 
 
 def merge(lake: Lake, group: list[File], stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Replace these files by one; False when it was stopped, or they were replaced meanwhile."""
+    """Replace these files by one. Return False if it was stopped, or a file was replaced meanwhile."""
     stage = Stage(lake, "compact")
     try:
         if not _write(lake, group, stage, stopped):
             return False
         files = stage.files()
         _compare(lake, group, files)
-        places.reached("compaction staged")
+        kill_points.reached("compaction staged")
         # defect lake_compaction_keeps_input: removed = [file.path for file in group[1:]]
         removed = [file.path for file in group]
         entry: Json = {"kind": "compaction", "time_ns": time.time_ns(), "remove": removed}
-        entry["add"] = [asdict(file) for file in files]
+        entry["add"] = [file.to_json() for file in files]
         whole = lake.log.append(lambda state: entry if all(path in state.files for path in removed) else None)
         if whole is None:
             return False
-        places.reached("compaction linked")
+        kill_points.reached("compaction linked")
         lake.move(files)
         lake.hide_replaced()
         return True
@@ -122,7 +121,7 @@ def merge(lake: Lake, group: list[File], stopped: Callable[[], bool] = lambda: F
 
 
 def _write(lake: Lake, group: list[File], stage: Stage, stopped: Callable[[], bool]) -> bool:
-    """The rows of the group as one file in the stage."""
+    """Write the rows of the group into one file of the stage."""
     target = stage.path / f"topic={group[0].topic}" / f"date={group[0].date}" / "merged.parquet"
     try:
         target.parent.mkdir(parents=True)
@@ -132,7 +131,7 @@ def _write(lake: Lake, group: list[File], stage: Stage, stopped: Callable[[], bo
                 if table is None:
                     return False
                 if writer is None:
-                    writer = parquet.writer(target, table.schema, "zstd")
+                    writer = parquet_writer(target, table.schema, "zstd")
                 writer.write_table(table, row_group_size=table.num_rows)
         finally:
             if writer is not None:
@@ -143,7 +142,7 @@ def _write(lake: Lake, group: list[File], stage: Stage, stopped: Callable[[], bo
 
 
 def _row_groups(lake: Lake, group: list[File], stopped: Callable[[], bool]) -> Iterator[pa.Table | None]:
-    """The rows in pieces of a good size; None when it is to end."""
+    """Yield the rows in row groups of a good size; None if it is stopped."""
     waiting: list[pa.Table] = []
     for file in group:
         if stopped():
@@ -164,21 +163,23 @@ def _row_groups(lake: Lake, group: list[File], stopped: Callable[[], bool]) -> I
 
 
 def _compare(lake: Lake, group: list[File], files: list[File]) -> None:
-    """The merged file holds what the others do."""
+    """DamagedLake unless the merged file has the rows of the others."""
     before, after = ([run for file in some for run in file.runs] for some in (group, files))
     rows = sum(file.rows for file in group), sum(file.rows for file in files)
     if join(before) != join(after) or rows[0] != rows[1]:
         names = ", ".join(str(lake.path / file.path) for file in group)
-        raise DamagedLake(f"what the log says of these files is not what they hold, so they stay: {names}")
+        raise DamagedLake(
+            f"these files do not have the offsets that the log names, and are not merged: {names}"
+        )
 
 
 def clear(lake: Lake, keep_s: float) -> int:
-    """Delete files that were replaced longer ago than that."""
+    """Delete files that were replaced more than `keep_s` seconds ago, and return their number."""
     # defect lake_replaced_deleted_at_once: oldest_ns = time.time_ns()
     oldest_ns = time.time_ns() - int(keep_s * 1e9)
     paths = [path for path, when in lake.refresh().replaced.items() if when <= oldest_ns]
     for path in paths:
-        for name in (path, held.place_of(path)):
+        for name in (path, held.path_of(path)):
             try:
                 lake.check_inside(lake.path / name)
                 os.unlink(lake.path / name)
@@ -186,7 +187,7 @@ def clear(lake: Lake, keep_s: float) -> int:
                 continue
             except OSError as error:
                 raise fault(error, lake.path / name) from error
-        places.reached("file cleared")
+        kill_points.reached("file cleared")
     if paths:
         entry = {"kind": "cleared", "time_ns": time.time_ns(), "paths": paths}
         lake.log.append(lambda _: entry)

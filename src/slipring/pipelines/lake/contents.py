@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded, topic by topic and generation by generation, as the log tells it."""
+"""The contents of a lake by topic and generation, from the log."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Generation:
-    """The life of a topic, from its making to its removal or the end of the machine's."""
+    """One generation of a topic: from its creation to its removal, or to the next boot."""
 
     topic: str
     generation: str
-    runs: list[Run] = field(default_factory=list)  # several: the topic was not recorded all the time
+    runs: list[Run] = field(default_factory=list)  # several if the topic was not recorded all the time
     messages: int = 0
     lost: int = 0
     abandoned: int = 0
@@ -37,7 +37,7 @@ class Generation:
 
 
 def contents(lake: Lake, topics: Iterable[str] | None = None) -> list[Generation]:
-    """The generations of the lake's topics, in order of topic and time."""
+    """Return the generations of the lake's topics, in order of topic and time."""
     files: dict[tuple[str, str], list[File]] = defaultdict(list)
     for file in lake.files(topics):
         for generation in sorted({run.generation for run in file.runs}):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same recording as a Delta table, for readers outside Spark: `messages/` with a `_delta_log` of its own.
 
-The lake's log stays what counts; the Delta log is brought up to it, entry by entry. Each Delta commit carries
-the number of its entry as an application transaction, so an entry that is applied again is passed over,
-whoever died.
+The log of the lake counts. The Delta log follows it, entry by entry. Each Delta commit has the number of its entry as
+an application transaction. So an entry that is already there is skipped, whichever process was killed.
 """
 
 from __future__ import annotations
@@ -12,19 +11,20 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import kill_points as places
-from .errors import DamagedLake, MissingExtra
+from ..errors import MissingExtra
+from . import kill_points
+from .errors import DamagedLake
 from .locks import lock
 from .model import File, Json
 
 if TYPE_CHECKING:
     from .directory import Lake
 
-NEEDED = 'a lake kept as delta needs the package deltalake: pip install "slipring[delta]"'
+NEEDED = 'a lake of the format delta needs the package deltalake: pip install "slipring[delta]"'
 
 
 def mirror(lake: Lake) -> int:
-    """Bring the Delta table of the lake, if it has one, up to its log; how many entries that took."""
+    """Bring the Delta table of the lake, if it has one, up to the log. Return the number of entries applied."""
     if lake.table != "delta":
         return 0
     with lock(lake, "delta", wait=True):
@@ -35,7 +35,7 @@ def mirror(lake: Lake) -> int:
             if entry["kind"] in ("batch", "compaction"):
                 _apply(table, lake, number, entry)
                 applied += 1
-                places.reached("delta committed")
+                kill_points.reached("delta committed")
         return applied
 
 
@@ -70,8 +70,8 @@ def _table(lake: Lake) -> Any:
         return DeltaTable(where)
     except DeltaError as error:
         raise DamagedLake(
-            f"the Delta table of {where} is damaged ({error}): move its _delta_log away, and the next "
-            "recording or compaction makes it anew from the lake's log"
+            f"the Delta table of {where} is damaged ({error}): move its _delta_log away; the next "
+            "recording or compaction makes it again from the log of the lake"
         ) from error
 
 

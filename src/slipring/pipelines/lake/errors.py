@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong with a lake; each message names the file and what to do about it."""
+"""Errors of lakes. Each message names the file, and what to do."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from slipring.errors import BadArgument, Denied, SlipringError
 
 
 class NotALake(SlipringError):
-    """The directory is not a lake, or not one of this version."""
+    """The directory is not a lake, or has another version."""
 
 
 class NotLocal(BadArgument):
-    """A path has a scheme, and only local directories can be lakes."""
+    """A path has a scheme. Only local directories can be lakes."""
 
     def __init__(self, path: str, scheme: str, argument: str) -> None:
         super().__init__(
-            f"{argument}={path!r} has the scheme {scheme!r}: only local paths work, no object stores and no "
-            f"URLs; give a directory, or ./{scheme}:/… for a local one of that name",
+            f"{argument}={path!r} has the scheme {scheme!r}, and only local paths are supported, no object stores and "
+            f"URLs: give a directory, or ./{scheme}:/… for a local one of that name",
             argument=argument,
         )
         self.scheme = scheme
 
 
 class DamagedLake(SlipringError):
-    """A file of the lake is missing, or does not say what it said when it was written."""
+    """A file of the lake is missing or damaged."""
 
 
 class LakeFull(SlipringError, OSError):
-    """The file system of the lake has no room."""
+    """The file system of the lake is full."""
 
 
 class LakeBusy(SlipringError):
@@ -38,26 +38,22 @@ class LakeBusy(SlipringError):
 
 
 class OtherHostsRecording(SlipringError):
-    """A recording that is not ended belongs to another host, or another container."""
+    """An unfinished recording belongs to another host or container."""
 
     def __init__(self, lake: object, session: str, host: str) -> None:
         super().__init__(
-            f"recording {session} in {lake} was begun on host {host}, whose topics are not to be seen here: end it "
+            f"recording {session} in {lake} was begun on host {host}, and its topics cannot be seen from here: end it "
             "there, with `slipring record --release`"
         )
 
 
-class MissingExtra(SlipringError, ImportError):
-    """A package is missing that this needs; the message says how to install it."""
-
-
 def fault(error: OSError, path: str | os.PathLike[str]) -> SlipringError:
-    """The error of the lake for a refusal of the system."""
+    """Return the error of a lake for an error of the operating system."""
     where = os.fspath(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return LakeFull(
-            f"no space left for {where}: free some, or use a lake on another disk; what was recorded is "
-            "whole, and the same command goes on from there",
+            f"no space left for {where}: free some, or use a lake on another disk; the recording so far is "
+            "complete, and the same command resumes it",
             argument="to",
         )
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the log says about a Parquet file: rows, runs of offsets, times, types, size and check sum.
+"""The description of a Parquet file in the log: rows, runs of offsets, times, types, size and check sum.
 
-They are read from the rows of the narrow columns. Parquet's statistics would be faster, but pyarrow ends the process
-(std::terminate) where the footer of a damaged file contradicts itself. The time of a hole is NULL, which no message's
-is: its span may be 1, as a message's, and bodies are too wide to be read.
+It is computed from the rows of the narrow columns. Parquet's statistics would be faster, but pyarrow ends the process
+(std::terminate) if the footer of a damaged file contradicts itself. A hole is a row whose time is NULL: its span may
+be 1, like that of a message, and reading the bodies would take long.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import DamagedLake, MissingExtra, fault
+from ..errors import MissingExtra
+from .errors import DamagedLake, fault
 from .model import Run, join
 
 try:
@@ -22,14 +23,14 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 except ImportError as missing:
-    raise MissingExtra('files of a lake are read by pyarrow: pip install "slipring[spark]"') from missing
+    raise MissingExtra('lakes need the package pyarrow: pip install "slipring[spark]"') from missing
 
 NARROW = ("generation", "offset", "span", "lost", "timestamp_ns")
 CHUNK = 1 << 22
 
 
 def checksum(path: str | os.PathLike[str], *, sync: bool = False) -> str:
-    """CRC-32 of a file; with sync the file is on disk when this returns."""
+    """Return the CRC-32 of a file. sync: force the file to disk."""
     total = 0
     try:
         with open(path, "rb", buffering=0) as file:
@@ -42,13 +43,13 @@ def checksum(path: str | os.PathLike[str], *, sync: bool = False) -> str:
     return f"{total:08x}"
 
 
-def hexed(generation: int) -> str:
-    """A generation as the log writes it, from the signed number in the column."""
+def hex_generation(generation: int) -> str:
+    """Return a generation as the log writes it, from the signed number in the column."""
     return f"{generation & (1 << 64) - 1:016x}"
 
 
-class Facts:
-    """An open Parquet file of messages, looked at."""
+class FileFacts:
+    """Reads the facts from an open Parquet file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -60,37 +61,37 @@ class Facts:
             column = schema.get_field_index(name)
             if column < 0 or (name != "type" and schema.field(column).type != pa.int64()):
                 self._file.close()
-                raise DamagedLake(f"{path} has no column {name!r} of a recording: restore it from a copy")
+                raise DamagedLake(f"{path} lacks the column {name!r} of a recording: restore it from a copy")
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Whatever the bytes are: they can be read, or the file is damaged."""
+        """Raise DamagedLake for everything that can go wrong while the file is read."""
         try:
             yield
         except (OSError, pa.ArrowException, ValueError, OverflowError, KeyError) as error:
             why = " ".join(str(error).split())
             raise DamagedLake(
-                f"{self.path} is not a whole Parquet file ({why}): restore it from a copy"
+                f"{self.path} is not a complete Parquet file ({why}): restore it from a copy"
             ) from error
 
-    def __enter__(self) -> Facts:
+    def __enter__(self) -> FileFacts:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def runs(self) -> list[Run]:
-        """The runs of offsets in it; doubles overlap."""
+        """Return the runs of offsets in it. Offsets that are there twice give runs that overlap."""
         with self._readable():
             return join(run for table in self._tables(NARROW) for run in runs_of(table))
 
     def times(self) -> tuple[int | None, int | None]:
-        """The first and last time of a message, in nanoseconds."""
+        """Return the times of the first and the last message."""
         with self._readable():
             return self._times()
 
     def types(self) -> list[str]:
-        """The types of messages in it."""
+        """Return the types of its messages."""
         with self._readable():
             return self._types()
 
@@ -114,7 +115,7 @@ class Facts:
 
 
 def runs_of(table: pa.Table) -> list[Run]:
-    """The runs in rows with the narrow columns; rows that are there twice give runs that overlap."""
+    """Return the runs in rows with the narrow columns."""
     if not table.num_rows:
         return []
     hole = table["timestamp_ns"].is_null().to_numpy()
@@ -134,5 +135,7 @@ def runs_of(table: pa.Table) -> list[Run]:
     for start, stop, received, missed in zip(starts, stops, messages, losses, strict=True):
         first, end = int(offset[start]), int(ends[stop])
         abandoned = end - first - int(received) - int(missed)
-        runs.append(Run(hexed(int(generation[start])), first, end, int(received), int(missed), abandoned))
+        runs.append(
+            Run(hex_generation(int(generation[start])), first, end, int(received), int(missed), abandoned)
+        )
     return runs

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`_held/`: second names (hard links) of files that somebody of ours may be reading.
+"""`_held/`: second names (hard links) of files that a reader of this package may still use.
 
-Other programs list `messages/`, so a file that was replaced must not be there any more. Our own readers have planned
-with its path, or are about to. So they read by the second name, which stays until the file is cleared.
+Other programs list `messages/`, so a replaced file must not stay there. A DataFrame may have planned with its path. So
+DataFrames use the second name, which stays until the file is cleared.
 
-    hold   before Spark plans with a file, and before a compaction takes its name in `messages/` away
-    hide   after the compaction's commit, and again by whoever opens a lake whose compaction died
+    hold   before Spark plans with a file, and before a compaction removes its name in `messages/`
+    hide   after the commit of a compaction, and again when a lake is opened whose compaction was killed
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from . import kill_points as places
+from . import kill_points
 from .errors import fault
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 DIRECTORY = "_held"
 
 
-def place_of(path: str) -> str:
-    """The second name of a file of the recording; both are relative to the lake."""
+def path_of(path: str) -> str:
+    """Return the second name of a file of the recording; both are relative to the lake."""
     return f"{DIRECTORY}/{path.removeprefix('messages/')}"
 
 
 def hold(lake: Lake, path: str) -> Path:
-    """Give a file its second name, unless it has it; FileNotFoundError when the file is gone."""
-    target = lake.path / place_of(path)
+    """Give a file its second name, unless it has one; FileNotFoundError if the file is gone."""
+    target = lake.path / path_of(path)
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -40,12 +40,12 @@ def hold(lake: Lake, path: str) -> Path:
         os.link(lake.path / path, target, follow_symlinks=False)
     except FileExistsError:
         return target  # another process was faster
-    places.reached("file held")
+    kill_points.reached("file held")
     return target
 
 
 def hide(lake: Lake, path: str) -> None:
-    """Take a replaced file out of `messages/`; it stays held until it is cleared."""
+    """Remove a replaced file from `messages/`; its second name stays until it is cleared."""
     try:
         lake.check_inside(lake.path / path)
         hold(lake, path)
@@ -54,4 +54,4 @@ def hide(lake: Lake, path: str) -> None:
         return  # another process was faster
     except OSError as error:
         raise fault(error, lake.path / path) from error
-    places.reached("file hidden")
+    kill_points.reached("file hidden")

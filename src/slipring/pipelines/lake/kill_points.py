@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Named places between the steps of a commit.
+"""Named points between the steps of a commit.
 
-Nothing happens at them. Tests put their own function here, in a process of its own, and kill it at one: so
-they kill at a place, not at a time.
+`reached` does nothing. A test replaces it in a process of its own, and kills the process at one of the points: at a
+step of the commit, not after some time.
 """
 
 from __future__ import annotations
 
-PLACES = (
+KILL_POINTS = (
     "batch staged",  # files are written, nothing names them
     "entry written",  # the log entry has a temporary name
-    "entry linked",  # the commit point
+    "entry linked",  # the commit
     "file moved",  # one file of the entry is in place, the others are not
-    "batch committed",  # all is in place, Spark does not know yet
+    "batch committed",  # all files are in place, Spark does not know yet
     "compaction staged",
     "compaction linked",
     "file held",  # one replaced file has its second name, and still its first
@@ -22,5 +22,5 @@ PLACES = (
 )
 
 
-def reached(place: str) -> None:
-    """Called at each place with its name."""
+def reached(point: str) -> None:
+    """Called at each point with its name."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of lakes and pages are local. One with a scheme would become a local directory of that name."""
+"""Paths of lakes and pages are local. A path with a scheme would become a local directory of that name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):/")
 
 
 def local(path: str | os.PathLike[str], argument: str) -> Path:
-    """The path, absolute; NotLocal when it has a scheme."""
+    """Return the absolute path; NotLocal if it has a scheme."""
     text = os.fspath(path)
     found = _SCHEME.match(text)
     if found is not None:

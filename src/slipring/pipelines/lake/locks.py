@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may write: one recorder and one compaction at a time, whatever becomes of the last ones.
+"""Locks: one recorder and one compaction at a time.
 
-The lock is on an open file, so the kernel gives it up when its process ends, in whatever way.
+A lock belongs to an open file. So the kernel releases it when its process ends, in whatever way.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .errors import LakeBusy, fault
 if TYPE_CHECKING:
     from .directory import Lake
 
-_DOES = {"record": "records into", "compact": "compacts", "delta": "brings up to date the Delta table of"}
+_DOES = {"record": "records into", "compact": "compacts", "delta": "updates the Delta table of"}
 
 
 @contextmanager
 def lock(lake: Lake, purpose: str, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lake's lock of that purpose; LakeBusy when another process has it."""
+    """Hold the lake's lock of that purpose; LakeBusy if another process has it, unless wait is set."""
     path = lake.path / "_locks" / purpose
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -36,7 +36,7 @@ def lock(lake: Lake, purpose: str, *, wait: bool = False) -> Iterator[None]:
             raise LakeBusy(
                 f"process {holder} {_DOES[purpose]} the lake {lake.path}: wait until it ends, or end it"
             ) from None
-        with suppress(OSError):  # it only names the holder; a full disk must not keep anybody from the lock
+        with suppress(OSError):  # this only names the holder; a full disk must not prevent the lock
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield

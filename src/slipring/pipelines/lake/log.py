@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a lake: what belongs to the recording, and nothing else does.
+"""The log of a lake. It names everything that belongs to the recording.
 
-Entry n is the file `_log/%08d.json`, one JSON object {"entry": …, "crc32": …}; the sum is that of the entry's
-canonical text. It is written whole under a temporary name, forced to disk, and linked to its number: that is
-the commit. A number can be linked once, so whoever finds it taken reads what is new and decides again. Every
+Entry n is the file `_log/%08d.json`, one JSON object {"entry": …, "crc32": …}, with the check sum of the entry's
+canonical text. It is written under a temporary name, forced to disk, and linked to its number: that is the commit. A
+number can be linked only once. A writer that finds its number taken reads the new entries and decides again. Every
 hundredth entry is followed by a snapshot, the state of all entries so far, which only saves time.
 """
 
@@ -17,9 +17,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from . import kill_points as places
+from . import kill_points
 from .errors import DamagedLake, fault
-from .model import NO_ENTRY, Json, State
+from .model import NO_ENTRY, Json, State, describe
 from .validation import parsed
 
 SNAPSHOT_EVERY = 100
@@ -32,16 +32,16 @@ def canonical(value: Json) -> str:
 
 
 def sealed(name: str, value: Json) -> bytes:
-    """A JSON object with its check sum."""
+    """Return a JSON object as text, with its check sum."""
     text = canonical(value)
     return f'{{"crc32":"{zlib.crc32(text.encode()):08x}","{name}":{text}}}\n'.encode()
 
 
 def unsealed(name: str, data: bytes) -> Json:
-    """What `sealed` sealed; ValueError when it is anything else."""
+    """Return the object from text of `sealed`; ValueError if it is not such a text."""
     outer = parsed(data)
     if not isinstance(outer, dict) or not isinstance(outer.get(name), dict):
-        raise ValueError(f"there is no {name!r} in it")
+        raise ValueError(f"it has no object {name!r}")
     value: Json = outer[name]
     # defect lake_log_checksum_ignored: if False:
     if outer.get("crc32") != f"{zlib.crc32(canonical(value).encode()):08x}":
@@ -49,15 +49,15 @@ def unsealed(name: str, data: bytes) -> Json:
     return value
 
 
-def place_whole(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Write a file whole or not at all; FileExistsError when it is there and may not be replaced."""
+def write_new(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write a file completely or not at all; FileExistsError if it exists, unless replace is set."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        places.reached("entry written")
+        kill_points.reached("entry written")
         if replace:
             os.replace(temporary, path)
         else:
@@ -76,7 +76,7 @@ def place_whole(path: Path, data: bytes, *, replace: bool = False) -> None:
 
 
 class Log:
-    """The log of one lake, and the state it adds up to."""
+    """The log of one lake, and the state that its entries add up to."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -87,7 +87,7 @@ class Log:
         return self.directory / f"{number:08d}.json"
 
     def append(self, decide: Callable[[State], Json | None]) -> int | None:
-        """Append what `decide` makes of the state; the entry's number, or None: nothing was to be done."""
+        """Append the entry that `decide` returns for the state. Return its number, or None if `decide` returns None."""
         while True:
             self.refresh()
             entry = decide(self.state)
@@ -95,37 +95,37 @@ class Log:
                 return None
             number = self.state.number
             try:
-                place_whole(self.path(number), sealed("entry", entry))
+                write_new(self.path(number), sealed("entry", entry))
             except FileExistsError:
                 # defect lake_append_gives_up: return None
-                continue  # somebody was faster: decide again, knowing what they did
+                continue  # another writer was faster: decide again, with its entry
             self.refresh()
             return number
 
     def refresh(self) -> None:
-        """Read the entries that are new."""
+        """Read new entries."""
         while (entry := self._entry(self.state.number)) is not None:
             try:
                 self.state.apply(entry)
             except NO_ENTRY as error:
-                raise self._damaged(self.path(self.state.number), repr(error)) from error
+                raise self._damaged(self.path(self.state.number), describe(error)) from error
             if self.state.number % SNAPSHOT_EVERY == 0:
                 self._write_snapshot()
 
     def entries(self) -> Iterator[tuple[Path, Json]]:
-        """All entries from the first, read again."""
+        """Yield all entries from the first on, read again."""
         for number in range(self.state.number):
             yield self.path(number), self.entry(number)
 
     def entry(self, number: int) -> Json:
-        """An entry that has to be there."""
+        """Return an entry; DamagedLake if it is missing."""
         entry = self._entry(number)
         if entry is None:
             raise self._damaged(self.path(number), "it is missing")
         return entry
 
     def numbers(self) -> list[int]:
-        """The numbers that are there."""
+        """Return the numbers of existing entries."""
         return sorted(int(name[:8]) for name in os.listdir(self.directory) if _ENTRY.fullmatch(name))
 
     def _entry(self, number: int) -> Json | None:
@@ -134,7 +134,7 @@ class Log:
             return unsealed("entry", path.read_bytes())
         except FileNotFoundError:
             if self.path(number + 1).exists():
-                raise self._damaged(path, "it is missing, and later ones are there") from None
+                raise self._damaged(path, "it is missing, and later ones exist") from None
             return None
         except OSError as error:
             raise fault(error, path) from error
@@ -143,8 +143,8 @@ class Log:
 
     def _damaged(self, path: Path, why: str) -> DamagedLake:
         return DamagedLake(
-            f"the log entry {path} is damaged ({why}): restore it from a copy, or give up what it and later "
-            "ones recorded by moving them out of _log"
+            f"the log entry {path} is damaged ({why}): restore it from a copy, or move it and all later entries out "
+            "of _log, which removes what they recorded"
         )
 
     def _newest_snapshot(self) -> State:
@@ -155,7 +155,7 @@ class Log:
             try:
                 state = State.from_json(unsealed("state", (self.directory / name).read_bytes()))
             except (OSError, *NO_ENTRY):
-                continue  # it only saves time: the entries say the same
+                continue  # the entries have the same contents
             if self.path(state.number - 1).exists():
                 return state
         return State()
@@ -165,8 +165,8 @@ class Log:
         if path.exists() or not os.access(self.directory, os.W_OK):
             return
         try:
-            place_whole(path, sealed("state", self.state.to_json()))
+            write_new(path, sealed("state", self.state.to_json()))
         except FileExistsError:
-            return  # another process wrote the same
+            return  # another process wrote it
         older = self.directory / f"{self.state.number - 2 * SNAPSHOT_EVERY:08d}.snapshot"
         older.unlink(missing_ok=True)

@@ -1,36 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the log speaks of: files, runs of offsets, sessions; and the state that its entries add up to."""
+"""The log's entries, the files, runs of offsets and sessions in them, and the state that the entries add up to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from . import validation as admission
+from .validation import (
+    BatchNumber,
+    Generation,
+    Number,
+    Struct,
+    TimeNs,
+    check_staged,
+    check_stored,
+    checked,
+    field,
+    plain,
+)
 
 Json = dict[str, Any]
-NO_ENTRY = (KeyError, TypeError, ValueError, AttributeError)  # what an entry raises that is none
+NO_ENTRY = (KeyError, ValueError)  # raised for an entry that is not valid
+
+
+def describe(error: Exception) -> str:
+    """Return why an entry is not valid."""
+    return f"it names {error}, which is not in the log" if isinstance(error, KeyError) else str(error)
 
 
 @dataclass(frozen=True)
-class Run:
-    """Contiguous offsets of one generation of a topic: messages, and holes that account for the others."""
+class OffsetRange:
+    """Offsets of one generation of a topic."""
 
+    topic: str
     generation: str  # 16 hexadecimal digits
     first: int
     end: int
-    messages: int
-    lost: int = 0
-    abandoned: int = 0
 
-    @classmethod
-    def from_json(cls, value: Json) -> Run:
-        run = cls(**value)
-        admission.generation(run.generation)
-        for name in ("first", "end", "messages", "lost", "abandoned"):
-            admission.number(getattr(run, name), name)
-        return run
+    def __str__(self) -> str:
+        return (
+            f"offsets {self.first} to {self.end - 1} of topic {self.topic!r} (generation {self.generation})"
+        )
+
+
+class Run(Struct, frozen=True, forbid_unknown_fields=True):
+    """Contiguous offsets of one generation of a topic: messages, and holes that account for the others."""
+
+    generation: Generation
+    first: Number
+    end: Number
+    messages: Number
+    lost: Number = 0
+    abandoned: Number = 0
 
     def joined(self, later: Run) -> Run:
         return Run(
@@ -44,7 +66,7 @@ class Run:
 
 
 def join(runs: Iterable[Run]) -> list[Run]:
-    """The same runs in order, those that touch made one. Runs that overlap stay apart."""
+    """Return the runs in order, adjacent ones as one. Runs that overlap stay apart."""
     found: list[Run] = []
     for run in sorted(runs, key=lambda run: (run.generation, run.first, run.end)):
         if found and found[-1].generation == run.generation and found[-1].end == run.first:
@@ -54,41 +76,37 @@ def join(runs: Iterable[Run]) -> list[Run]:
     return found
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True, forbid_unknown_fields=True):
     """A Parquet file of the recording: one topic, one date."""
 
     path: str  # in the lake: messages/topic=<topic>/date=<date>/<name>.parquet
-    staged: str  # where it lay before the commit
+    staged: str  # its path before the commit
     topic: str
     date: str
-    rows: int
-    bytes: int
+    rows: Number
+    bytes: Number
     crc32: str  # of the whole file
     runs: tuple[Run, ...]
-    first_time_ns: int | None
-    last_time_ns: int | None
+    first_time_ns: TimeNs | None
+    last_time_ns: TimeNs | None
     types: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_stored(self.path, self.topic, self.date)
+        check_staged(self.staged)
+        if not self.runs:
+            raise ValueError(f"a file without offsets: {self.path!r}")
 
     @classmethod
     def from_json(cls, value: Json) -> File:
-        """ValueError, KeyError or TypeError when it is none, or lies outside of the lake."""
-        runs = tuple(Run.from_json(run) for run in value["runs"])
-        types = tuple(admission.text(one, "a type") for one in value["types"])
-        file = cls(**{**value, "runs": runs, "types": types})
-        admission.stored_as(file.path, file.topic, file.date)
-        admission.staged(file.staged)
-        admission.text(file.crc32, "crc32")
-        for name in ("rows", "bytes"):
-            admission.number(getattr(file, name), name)
-        admission.moment(file.first_time_ns, "first_time_ns")
-        admission.moment(file.last_time_ns, "last_time_ns")
-        if not runs:
-            raise ValueError(f"a file without offsets: {file.path!r}")
-        return file
+        """ValueError if it is not valid, or lies outside of the lake."""
+        return checked(value, cls)
+
+    def to_json(self) -> Json:
+        return plain(self)
 
     def may_hold(self, since_ns: int | None, until_ns: int | None) -> bool:
-        """Whether something of that time can be in it."""
+        """Whether the file can have rows of that time."""
         if self.first_time_ns is None or self.last_time_ns is None:
             return True
         if any(run.lost or run.abandoned for run in self.runs):
@@ -98,82 +116,100 @@ class File:
         return not too_old and not too_new
 
 
-@dataclass
-class Session:
+class Session(Struct):
     """One recording: from `slipring record` to its end, over any number of crashes and restarts."""
 
     id: str
-    started_ns: int
+    started_ns: Number
     about: Json
     finished: bool = False
-    last_batch: int = -1
-    bytes: int = 0  # of the files of its batches, before any compaction
+    last_batch: BatchNumber = -1
+    bytes: Number = 0  # of the files of its batches, before any compaction
     coverage: dict[str, list[Run]] = field(default_factory=dict)  # by topic
 
-    @classmethod
-    def from_json(cls, value: Json) -> Session:
-        coverage = {topic: [Run.from_json(run) for run in runs] for topic, runs in value["coverage"].items()}
-        return cls(**{**value, "coverage": coverage}).checked()
 
-    def checked(self) -> Session:
-        admission.text(self.id, "a session")
-        admission.number(self.started_ns, "started_ns")
-        admission.object_of(self.about, "about")
-        admission.number(self.last_batch, "batch", -1)
-        admission.number(self.bytes, "bytes")
-        return self
+class SessionBegun(Struct, tag_field="kind", tag="session"):
+    session: str
+    time_ns: Number
+    about: Json
 
 
-@dataclass
-class State:
+class Batch(Struct, tag_field="kind", tag="batch"):
+    session: str
+    batch: BatchNumber
+    add: list[File]
+
+
+class Compaction(Struct, tag_field="kind", tag="compaction"):
+    time_ns: Number
+    add: list[File]
+    remove: list[str]
+
+
+class Cleared(Struct, tag_field="kind", tag="cleared"):
+    paths: list[str]
+
+
+class SessionEnded(Struct, tag_field="kind", tag="end"):
+    session: str
+
+
+Entry = SessionBegun | Batch | Compaction | Cleared | SessionEnded
+
+
+class _Snapshot(Struct):
+    number: Number
+    files: list[File]
+    replaced: dict[str, Number]
+    sessions: dict[str, Session]
+
+    def __post_init__(self) -> None:
+        for path in self.replaced:
+            check_stored(path)
+
+
+class State(Struct):
     """The lake after its first `number` log entries."""
 
     number: int = 0
     files: dict[str, File] = field(default_factory=dict)
-    replaced: dict[str, int] = field(default_factory=dict)  # path: when it was replaced by a compacted one
+    replaced: dict[str, int] = field(default_factory=dict)  # path: time of its replacement by a compaction
     sessions: dict[str, Session] = field(default_factory=dict)
 
-    def apply(self, entry: Json) -> None:
-        """Go on by one entry."""
-        kind = entry["kind"]
-        if kind == "session":
-            session = Session(entry["session"], entry["time_ns"], entry["about"]).checked()
-            self.sessions[session.id] = session
-        elif kind == "batch":
-            session = self.sessions[entry["session"]]
-            session.last_batch = admission.number(entry["batch"], "batch", -1)  # -1: holes before any batch
-            for file in self._add(entry):
-                session.bytes += file.bytes
-                covered = session.coverage.setdefault(file.topic, [])
-                session.coverage[file.topic] = join([*covered, *file.runs])
-        elif kind == "compaction":
-            self._add(entry)
-            for path in entry["remove"]:
-                del self.files[path]
-                self.replaced[path] = admission.number(entry["time_ns"], "time_ns")
-        elif kind == "cleared":
-            for path in entry["paths"]:
-                self.replaced.pop(path, None)
-        elif kind == "end":
-            self.sessions[entry["session"]].finished = True
-        else:
-            raise ValueError(f"a kind of entry that this version does not know: {kind!r}")
+    def apply(self, value: Json) -> None:
+        """Add one entry; NO_ENTRY if it is not valid."""
+        entry: Entry = checked(value, Entry)  # type: ignore[arg-type]
+        match entry:
+            case SessionBegun():
+                self.sessions[entry.session] = Session(entry.session, entry.time_ns, entry.about)
+            case Batch():
+                session = self.sessions[entry.session]
+                session.last_batch = entry.batch
+                for file in self._add(entry.add):
+                    session.bytes += file.bytes
+                    covered = session.coverage.setdefault(file.topic, [])
+                    session.coverage[file.topic] = join([*covered, *file.runs])
+            case Compaction():
+                self._add(entry.add)
+                for path in entry.remove:
+                    del self.files[path]
+                    self.replaced[path] = entry.time_ns
+            case Cleared():
+                for path in entry.paths:
+                    self.replaced.pop(path, None)
+            case SessionEnded():
+                self.sessions[entry.session].finished = True
         self.number += 1
 
-    def _add(self, entry: Json) -> list[File]:
-        added = [File.from_json(file) for file in entry["add"]]
-        self.files.update((file.path, file) for file in added)
-        return added
+    def _add(self, files: list[File]) -> list[File]:
+        self.files.update((file.path, file) for file in files)
+        return files
 
     def to_json(self) -> Json:
-        return asdict(self) | {"files": [asdict(file) for file in self.files.values()]}
+        return plain(_Snapshot(self.number, list(self.files.values()), self.replaced, self.sessions))
 
     @classmethod
     def from_json(cls, value: Json) -> State:
-        files = {file["path"]: File.from_json(file) for file in value["files"]}
-        sessions = {name: Session.from_json(one) for name, one in value["sessions"].items()}
-        replaced = {
-            admission.stored(path): admission.number(when, "time_ns")
-            for path, when in value["replaced"].items()
-        }
-        return cls(admission.number(value["number"], "number"), files, replaced, sessions)
+        """ValueError if it is not a valid snapshot."""
+        found = checked(value, _Snapshot)
+        return cls(found.number, {file.path: file for file in found.files}, found.replaced, found.sessions)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recording as Spark sees it: the schema of its rows, and a DataFrame of the files that the log names."""
+"""Read a recording with Spark: the schema of its rows, and a DataFrame of the files that the log names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _COLUMNS = {
 }
 SCHEMA = StructType([StructField(name, kind) for name, kind in _COLUMNS.items()])
 PARTITIONS = ("topic", "date")
-STORED = [name for name in SCHEMA.names if name not in PARTITIONS]  # the others are in the path
+STORED = [name for name in SCHEMA.names if name not in PARTITIONS]  # the others are in the path of a file
 
 
 def read(
@@ -53,8 +53,8 @@ def read(
     wanted = None if topics is None else list(topics)
     paths: dict[str, list[str]] = {}
     for file in lake.files(wanted, since_ns, until_ns):
-        place = lake.held(file)  # a compaction may replace the file before Spark reads it
-        paths.setdefault(str(place.parents[2]), []).append(str(place))
+        path = lake.held(file)  # a compaction may replace the file before Spark reads it
+        paths.setdefault(str(path.parents[2]), []).append(str(path))
     if not paths:
         return spark.createDataFrame([], SCHEMA)
     parts = [

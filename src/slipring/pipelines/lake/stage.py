@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stage: a directory in which files are written before they are committed.
 
-Files in it are `topic=…/date=…/….parquet`. What a killed writer left in a stage is never committed, and is
-removed by the next process that has the same lock.
+Its files are `topic=…/date=…/….parquet`. Stages of killed writers are never committed. The next process that holds the
+same lock removes them.
 """
 
 from __future__ import annotations
@@ -24,35 +24,37 @@ PARTITION = re.compile(r"topic=(?P<topic>[^/]+)/date=(?P<date>\d{4}-\d\d-\d\d)/[
 
 
 class Stage:
-    """A new stage of a lake; `purpose` is whose lock covers it: "record" or "compact"."""
+    """A new stage of a lake. `purpose` is the lock that protects it: "record" or "compact"."""
 
     def __init__(self, lake: Lake, purpose: str) -> None:
-        self.path = new_place(lake.path, purpose)
+        self.path = new_stage(lake.path, purpose)
 
     def files(self) -> list[File]:
-        """What was written into it, as the log will name it."""
+        """Return the files in it that have rows, as the log describes them."""
         found = [described(self.path, path, sync=True) for path in sorted(self.path.rglob("*.parquet"))]
-        return [file for file in found if file.rows]
+        return [file for file in found if file is not None]
 
     def remove(self) -> None:
-        """After its files were moved, or when they are not wanted."""
+        """Remove it, after its files were moved or are not needed."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def new_place(lake: Path, purpose: str) -> Path:
-    """Where a stage may be; nothing is made there yet."""
+def new_stage(lake: Path, purpose: str) -> Path:
+    """Return the path of a new stage; nothing is created yet."""
     return lake / "_staging" / f"{purpose}-{uuid.uuid4().hex[:16]}"
 
 
-def described(stage: Path, path: Path, *, sync: bool) -> File:
-    """A file in a stage as the log names it; with sync it is on disk when this returns."""
+def described(stage: Path, path: Path, *, sync: bool) -> File | None:
+    """Return a file in a stage as the log describes it, or None if it has no rows. sync: force it to disk."""
     inside = path.relative_to(stage).as_posix()
     match = PARTITION.fullmatch(inside)
     if match is None:
-        raise DamagedLake(f"{path} is in no partition of topic and date: remove it")
-    from .file_facts import Facts, checksum  # pyarrow is not loaded by those who only look at the log
+        raise DamagedLake(f"{path} is not in a partition of topic and date: remove it")
+    from .file_facts import FileFacts, checksum  # pyarrow is not loaded for commands that only read the log
 
-    with Facts(path) as facts:
+    with FileFacts(path) as facts:
+        if not facts.rows:
+            return None
         first_time_ns, last_time_ns = facts.times()
         return File(
             path=f"messages/topic={match['topic']}/date={match['date']}/{stage.name}-{path.name}",
@@ -70,14 +72,14 @@ def described(stage: Path, path: Path, *, sync: bool) -> File:
 
 
 def leftovers(lake: Lake, purpose: str) -> Iterator[Path]:
-    """Stages of earlier processes; whoever asks holds the lock of that purpose, and has rolled forward."""
+    """Yield stages of earlier processes. The caller holds the lock of that purpose, and has rolled forward."""
     for path in sorted((lake.path / "_staging").iterdir()):
         if path.name.startswith(f"{purpose}-"):
             yield path
 
 
 def sweep(lake: Lake, purpose: str) -> int:
-    """Remove them; how many there were."""
+    """Remove these stages, and return their number."""
     found = list(leftovers(lake, purpose))
     for path in found:
         shutil.rmtree(path, ignore_errors=True)

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`_topics/<topic>.json`: how a recorded topic was set up, generation by generation, and which types it
-carried.
+"""`_topics/<topic>.json`: the settings of a recorded topic, by generation, and its types.
 
-So a replay can make the topic as it was. The file is a copy of what was seen; it is written again when there
-is more.
+A replay makes the topic with them. The file is a copy of what was observed. It is replaced as a whole when that
+changes.
 """
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipring.errors import TopicGone, TopicNotFound
 
 from .errors import DamagedLake, fault
-from .log import place_whole
+from .log import write_new
 from .model import Json
-from .validation import parsed
+from .validation import Number, Struct, decoded, field, plain
 
 if TYPE_CHECKING:
     import slipring
@@ -27,15 +27,36 @@ SETTINGS = ("delivery", "writers", "capacity", "slots", "mode", "max_readers", "
 FACTS = ("content", *SETTINGS, "created_ns")
 
 
+class Generation(Struct, omit_defaults=True):
+    """The settings of one generation; None if they are not known."""
+
+    content: str | None = None
+    delivery: str | None = None
+    writers: str | None = None
+    capacity: Number | None = None
+    slots: Number | None = None
+    mode: Number | None = None
+    max_readers: Number | None = None
+    max_writers: Number | None = None
+    max_cursors: Number | None = None
+    created_ns: Number | None = None
+
+
+class _Topic(Struct):
+    """The contents of the file."""
+
+    generations: dict[str, Generation]
+    topic: str = ""
+    bus: str = ""
+    types: list[str] = field(default_factory=list)
+
+
 def load(lake: Lake, topic: str) -> Json:
-    """What is known of a topic; types from the log, which is never behind."""
+    """Return what is known of a topic. Its types are completed from the log, which is never behind."""
     path = lake.path / "_topics" / f"{topic}.json"
     known: Json = {"topic": topic, "generations": {}}
     try:
-        found = parsed(path.read_bytes())
-        if not isinstance(found, dict) or not isinstance(found.get("generations"), dict):
-            raise ValueError("it has no generations")
-        known |= found
+        known |= plain(decoded(path.read_bytes(), _Topic)) | {"topic": topic}
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -49,8 +70,17 @@ def load(lake: Lake, topic: str) -> Json:
     return known
 
 
+def problem(path: Path) -> str | None:
+    """Return why a file is damaged, or None."""
+    try:
+        decoded(path.read_bytes(), _Topic)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def note(lake: Lake, bus: slipring.Bus, topic: str) -> None:
-    """Write down how the topic is set up now, unless it is gone."""
+    """Write the present settings of a topic, unless it is gone."""
     try:
         stats: dict[str, Any] = bus.stats(topic)
     except (TopicNotFound, TopicGone):
@@ -62,4 +92,4 @@ def note(lake: Lake, bus: slipring.Bus, topic: str) -> None:
     known["generations"][generation] = {fact: stats[fact] for fact in FACTS if fact in stats}
     path = lake.path / "_topics" / f"{topic}.json"
     if json.dumps(known, sort_keys=True) != before or not path.exists():
-        place_whole(path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode(), replace=True)
+        write_new(path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode(), replace=True)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the recording whole? Every log entry, file and row is looked at; what is wrong is named.
+"""Check every log entry, file and row of a recording, and name each problem.
 
-1. Every log entry is there and has its check sum.
-2. Every file that the log names is there, with its size, check sum and rows, and its rows are the offsets
-that the
-   log says. What lies beside them and is not named is foreign.
-3. Within a session, each topic and generation is contiguous: offset + span is the next offset. No offset is
-there
-   twice. Messages, lost and abandoned ones of the files are those of the batches that were committed.
+1. Every log entry exists, and its check sum is right.
+2. Every file that the log names exists, with its size, check sum and rows, and its rows have the offsets that the log
+   names. Any other file in `messages/` is foreign.
+3. Within a session, each topic and generation is contiguous: offset + span is the next offset. No offset is there
+   twice. The files together have the messages, losses and abandoned messages of the committed batches.
 """
 
 from __future__ import annotations
@@ -22,21 +20,20 @@ from pathlib import Path
 
 from slipring.errors import SlipringError
 
-from . import marker as mark
+from . import marker, topics
 from .contents import Generation, contents
 from .directory import Lake
-from .file_facts import Facts, checksum
+from .file_facts import FileFacts, checksum
 from .local_path import local
 from .log import canonical, unsealed
-from .model import NO_ENTRY, File, Run, State, join
-from .validation import parsed
+from .model import NO_ENTRY, File, Run, State, describe, join
 
 MOVES = 2  # of a file: from its stage into place, and out of it when it is replaced
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is not as it was recorded."""
+    """A file or topic that is not as it was recorded, and what is wrong."""
 
     where: str
     what: str
@@ -44,7 +41,7 @@ class Problem:
 
 @dataclass
 class Verdict:
-    """What was looked at, and what is wrong with it."""
+    """What was checked, and the problems that were found."""
 
     problems: list[Problem] = field(default_factory=list)
     entries: int = 0
@@ -59,19 +56,19 @@ class Verdict:
 
 
 def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> Verdict:
-    """Look at everything in the lake; NotALake when it is none. progress(rows, bytes) is told on the way."""
+    """Check everything in the lake; NotALake if it is not one. progress(rows, bytes) is called meanwhile."""
     where = local(path, "lake")
-    mark.read(where)
+    marker.read(where)
     verdict = Verdict(problems=list(_log_problems(where / "_log")))
     if verdict.problems:
-        return verdict  # without the log nothing tells what belongs to the recording
+        return verdict  # without the log it is not known what belongs to the recording
     lake = Lake.open(where)
     state = _added_up(lake, verdict)
     if state is None:
         return verdict
     files = list(state.files.values())
-    with ThreadPoolExecutor(os.cpu_count()) as crew:
-        for file, found in zip(files, crew.map(lambda one: _file_problems(lake, one), files), strict=True):
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for file, found in zip(files, threads.map(lambda one: _file_problems(lake, one), files), strict=True):
             verdict.problems.extend(found)
             verdict.files += 1
             verdict.rows += file.rows
@@ -97,25 +94,24 @@ def _log_problems(directory: Path) -> Iterator[Problem]:
 
 
 def _added_up(lake: Lake, verdict: Verdict) -> State | None:
-    """The state from the entries alone; a snapshot that says something else is a problem. None: an entry says
-    what cannot be."""
+    """Return the state from the entries alone; a snapshot that differs is a problem. None if an entry is not valid."""
     state = State()
     for path, entry in lake.log.entries():
         try:
             state.apply(entry)
         except NO_ENTRY as error:
-            why = f"says what cannot be ({error!r}): restore it from a copy"
+            why = f"is not a valid entry ({describe(error)}): restore it from a copy"
             verdict.problems.append(Problem(f"_log/{path.name}", why))
             return None
     verdict.entries = state.number
     if canonical(state.to_json()) != canonical(lake.state.to_json()):
         name = max(name for name in os.listdir(lake.path / "_log") if name.endswith(".snapshot"))
-        verdict.problems.append(Problem(f"_log/{name}", "is not what the log entries add up to: remove it"))
+        verdict.problems.append(Problem(f"_log/{name}", "differs from the sum of the log entries: remove it"))
     return state
 
 
 def _file_problems(lake: Lake, file: File) -> list[Problem]:
-    """A compaction may take the file to its second name at any moment: then once more."""
+    """Check a file, again if a compaction moved it meanwhile."""
     for _ in range(MOVES):
         found = list(_problems_now(lake, file))
         if not found or (lake.path / file.path).exists():
@@ -134,12 +130,12 @@ def _problems_now(lake: Lake, file: File) -> Iterator[Problem]:
         if checksum(path) != file.crc32:
             yield Problem(file.path, f"is damaged (its check sum is wrong): {fix}")
             return
-        with Facts(path) as facts:
+        with FileFacts(path) as facts:
             if facts.rows != file.rows:
                 yield Problem(file.path, f"has {facts.rows} rows instead of {file.rows}: {fix}")
             # defect lake_verify_reads_no_rows: elif False:
             elif facts.runs() != list(file.runs):
-                yield Problem(file.path, "does not hold the offsets that the log says")
+                yield Problem(file.path, "does not have the offsets that the log names")
     except FileNotFoundError:
         yield Problem(file.path, f"is missing: {fix}")
     except SlipringError as error:
@@ -156,7 +152,7 @@ def _foreign(lake: Lake, state: State) -> Iterator[Problem]:
         found += [f"{inside}/{name}" for name in names]
     now = lake.refresh()  # a recorder may have gone on meanwhile
     for path in sorted({*found} - {*state.files, *state.replaced, *now.files, *now.replaced}):
-        yield Problem(path, "is foreign, no part of the recording: remove it")
+        yield Problem(path, "is foreign, not part of the recording: remove it")
 
 
 def _offset_problems(state: State) -> Iterator[Problem]:
@@ -180,13 +176,13 @@ def _offset_problems(state: State) -> Iterator[Problem]:
                 double = f"{after.first} to {min(before.end, after.end) - 1}"
                 yield Problem(topic, f"offsets {double} are there twice")
         if runs != join(recorded[topic]):
-            yield Problem(topic, "the files do not hold what was committed in batches")
+            yield Problem(topic, "the files do not have what was committed in batches")
 
 
 def _topic_problems(lake: Lake) -> Iterator[Problem]:
     for path in sorted((lake.path / "_topics").glob("*.json")):
-        try:
-            parsed(path.read_bytes())
-        except ValueError as error:
-            why = f"is damaged ({error}): remove it; the next recording writes it again"
-            yield Problem(f"_topics/{path.name}", why)
+        why = topics.problem(path)
+        if why is not None:
+            yield Problem(
+                f"_topics/{path.name}", f"is damaged ({why}): remove it; the next recording writes it again"
+            )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that compacts a lake now and then while it is recorded into."""
+"""A thread that compacts a lake from time to time while a recording writes into it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from slipring.errors import SlipringError
 
 from ..lake import Lake, LakeBusy
 
-LEAST = 8  # small files of a topic and date, before they are worth the work
+AT_LEAST = 8  # small files of a topic and date, before merging them is worth the work
 
 
 class Compactor(threading.Thread):
-    """Compacts every so many seconds; None: never."""
+    """Compacts every `every_s` seconds; None: never."""
 
     def __init__(self, lake: Lake, every_s: float | None) -> None:
         super().__init__(name="slipring-compactor", daemon=True)
@@ -28,12 +28,12 @@ class Compactor(threading.Thread):
 
         while not self._stopped.wait(self._every_s) and self._every_s:
             try:
-                compact(Lake.open(self._path), at_least=LEAST, stopped=self._stopped.is_set)
+                compact(Lake.open(self._path), at_least=AT_LEAST, stopped=self._stopped.is_set)
             except LakeBusy:
-                continue  # somebody else does it
+                continue  # another process compacts it
             except SlipringError as error:
-                self.failure = error  # the recording goes on; it is told at the end
-                log("lake", "warning", "%s is not compacted any more: %s", self._path, error)
+                self.failure = error  # the recording goes on, and its summary reports the failure
+                log("lake", "warning", "compaction of %s is switched off: %s", self._path, error)
                 return
 
     def stop(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""record: topics into a lake, exactly once, whatever is killed and restarted on the way."""
+"""record: topics into a lake, exactly once, also if processes are killed and restarted meanwhile."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ import slipring
 from slipring._bus.logs import log
 from slipring.errors import BadArgument
 
-from .. import jvm
-from ..lake import Lake, delta
-from ..lake import marker as mark
+from .. import job_session, jvm
+from ..lake import Lake, delta, marker
 from ..lake.local_path import local
 from ..lake.locks import lock
 from ..lake.model import Session
 from ..lake.stage import sweep
 from ..progress import Show, in_notebook
-from . import ends
-from . import finish as endings
-from . import session as beginnings
+from . import end_offsets, session
 from .compactor import Compactor
-from .finish import Summary
+from .finish import Summary, end, summary
 from .limits import Limits
-from .tails import Tails
+from .session import Subscription
+from .topic_extents import TopicExtents
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,77 +53,81 @@ def record(
     progress: Show | None = None,
     stop: threading.Event | None = None,
 ) -> Summary:
-    """Record topics into the lake `to` until `for_s` is over, nothing came for `until_idle_s`, or `stop` is
-    set.
+    """Record topics into the lake `to` for `for_s` seconds, until no message comes for `until_idle_s`, or until `stop`
+    is set.
 
-    It begins now, not when Spark is ready: reliable topics keep what comes meanwhile, and what a lossy topic loses is
-    counted. `for_s` counts from now, and ends the recording with what was published until then.
+    The recording begins with the call, not when Spark is ready. Reliable topics keep messages meanwhile, and losses of
+    lossy topics are counted. `for_s` counts from the call: messages published until then are recorded.
 
-    topics: names or shell patterns ("imu", "camera.*"). pre_buffer: begin with what the rings still hold
-    (True), or with the last so many seconds of it; otherwise with what is published from now on. table:
-    "parquet", or "delta" to keep a Delta table as well. every_s: time between batches; 0 is as often as Spark
-    can. sync: files are on disk before they count. compact_every_s: merge small files so often, None never.
-    progress: called with figures while it runs; by default a notebook has a display of them.
-    leave_open: do not end the recording, so that the next one goes on with it, and reliable topics keep what
-    comes in between; so does an exception, KeyboardInterrupt among them."""
+    topics: names or shell patterns ("imu", "camera.*").
+    pre_buffer: True begins with everything that the rings still hold, a number with its last seconds. By default the
+        recording begins with the next message.
+    table: "parquet", or "delta" to keep a Delta table as well.
+    every_s: seconds between batches; 0 is as often as Spark can.
+    sync: force files to disk before they count.
+    compact_every_s: seconds between merges of small files; None never merges.
+    progress: a function that is called with figures; by default a notebook displays them.
+    leave_open: do not end the session. The next recording resumes it, and reliable topics keep messages until then. An
+        exception leaves the session open, too, KeyboardInterrupt included."""
     where = local(to, "to")
     limits = Limits(for_s, until_idle_s, stop)
     _check(pre_buffer, every_s)
-    subscription = beginnings.Subscription.of(topics)
+    subscription = Subscription.of(topics)
     jvm.needed("slipring record")
     with ExitStack() as stack:
         source = stack.enter_context(slipring.Bus(bus, root=root))
         present = subscription.present(source)
-        lake = Lake.create(where, table=table or mark.table_of(where))
+        lake = Lake.create(where, table=table or marker.table_of(where))
         stack.enter_context(lock(lake, "record"))
-        session, before = _session(lake, source, subscription)
-        tails = Tails(lake, session, source, subscription)
-        stack.callback(tails.close)
+        current, previous = _session(lake, source, subscription)
+        resumed = previous is not None and previous.id == current
+        extents = TopicExtents(lake, current, source, subscription)
+        stack.callback(extents.close)
         stack.callback(limits.close)
-        with _begun_or_ended(lake, session, before):
-            # From here on everything is kept, or counted: Spark takes seconds to start.
-            starts = beginnings.starts(lake, source, present, pre_buffer, before)
-            if before is None or before.id != session:
-                starts = beginnings.hold(source, starts, beginnings.cursor(lake, session))
-            tails.begin(starts, resumed=before is not None and before.id == session)
-            limits.begin(tails, ends.path_of(lake, session))
-            shown = limits.shown(stack.enter_context(in_notebook("recording", progress)))
-            chosen = spark or stack.enter_context(endings.own_session("slipring record", master, shown))
+        with _ended_if_it_fails(lake, current, resumed=resumed):
+            # From here on every message is kept or counted. Spark takes seconds to start.
+            starts = session.start_offsets(lake, source, present, pre_buffer, previous)
+            if not resumed:
+                starts = session.create_cursors(source, starts, session.cursor_name(lake, current))
+            extents.start(starts, resumed=resumed)
+            limits.start(extents, end_offsets.path_of(lake, current))
+            shown = limits.with_time_left(stack.enter_context(in_notebook("recording", progress)))
+            chosen = spark or stack.enter_context(job_session.job_session("slipring record", master, shown))
             _check_executors(chosen, source)
         sweep(lake, "record")
         delta.mirror(lake)
-        from .recorder import Recorder
+        from .recorder import Recorder  # it imports PySpark
 
         recorder = Recorder(
-            chosen, lake, source, subscription, session, tails, limits, every_s=every_s, sync=sync
+            chosen, lake, source, subscription, current, extents, limits, every_s=every_s, sync=sync
         )
         compactor = Compactor(lake, compact_every_s)
         stack.callback(compactor.stop)
         compactor.start()
-        recorder.run(shown, lambda: _followed(lake, session, before))
+        recorder.run(shown, lambda: _end_followed(lake, current, previous))
         recorder.note_topics()
         compactor.stop()
         limits.close()
-        tails.look()
-        tails.save()
+        extents.update()
+        extents.save()
         if not leave_open:
-            endings.end(lake, lake.refresh().sessions[session])
-        return endings.summary(lake, session, limits.passed_s(), compactor.failure)
+            end(lake, lake.refresh().sessions[current])
+        return summary(lake, current, limits.elapsed_s(), compactor.failure)
 
 
 @contextmanager
-def _begun_or_ended(lake: Lake, session: str, before: Session | None) -> Iterator[None]:
-    """A new session that Spark does not even start for holds nothing back."""
+def _ended_if_it_fails(lake: Lake, current: str, *, resumed: bool) -> Iterator[None]:
+    """End a new session for which Spark does not even start: it must not hold messages back."""
     try:
         yield
     except BaseException:
-        if before is None or before.id != session:
-            endings.end(lake, lake.refresh().sessions[session])
+        if not resumed:
+            end(lake, lake.refresh().sessions[current])
         raise
 
 
 def _check_executors(spark: SparkSession, bus: slipring.Bus) -> None:
-    """OtherHost unless every executor sees the bus; one of Spark Connect cannot be asked, its tasks find out."""
+    """OtherHost unless every executor sees the bus. Those of Spark Connect cannot be asked: their tasks fail then."""
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         return
     from slipring.spark import executors
@@ -133,28 +135,26 @@ def _check_executors(spark: SparkSession, bus: slipring.Bus) -> None:
     executors.probe(spark, bus)
 
 
-def _session(
-    lake: Lake, bus: slipring.Bus, subscription: beginnings.Subscription
-) -> tuple[str, Session | None]:
-    """The session to record, and the unfinished one that it goes on with: itself, or one before it."""
-    wanted = beginnings.about(subscription, bus)
-    last = beginnings.to_follow(lake, bus)
-    if last is not None and beginnings.can_go_on(lake, last, wanted):
-        log("record", "info", "session %s goes on in %s", last.id, lake.path)
+def _session(lake: Lake, bus: slipring.Bus, subscription: Subscription) -> tuple[str, Session | None]:
+    """Return the session to record, and the unfinished one that it resumes (the same one) or follows."""
+    wanted = session.description(subscription, bus)
+    last = session.last_unfinished(lake, bus)
+    if last is not None and session.can_resume(lake, last, wanted):
+        log("record", "info", "session %s in %s is resumed", last.id, lake.path)
         return last.id, last
-    session = lake.begin(wanted)
-    log("record", "info", "session %s begins in %s", session, lake.path)
-    return session, last
+    new = lake.begin(wanted)
+    log("record", "info", "session %s in %s begins", new, lake.path)
+    return new, last
 
 
-def _followed(lake: Lake, session: str, before: Session | None) -> None:
-    """The new session holds what it needs: one that it follows can let go."""
-    if before is not None and before.id != session:
-        endings.end(lake, before)
+def _end_followed(lake: Lake, current: str, previous: Session | None) -> None:
+    """End the session that a new one follows: the cursors of the new one keep what is needed."""
+    if previous is not None and previous.id != current:
+        end(lake, previous)
 
 
 def _check(pre_buffer: bool | float, every_s: float) -> None:
     if not isinstance(pre_buffer, bool) and not pre_buffer > 0:
-        raise BadArgument(f"pre_buffer={pre_buffer!r} is not above zero", argument="pre_buffer")
+        raise BadArgument(f"pre_buffer={pre_buffer!r} must be True, False or above 0", argument="pre_buffer")
     if not every_s >= 0:
-        raise BadArgument(f"every_s={every_s!r} is not zero or more", argument="every_s")
+        raise BadArgument(f"every_s={every_s!r} must be 0 or more", argument="every_s")

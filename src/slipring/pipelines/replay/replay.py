@@ -20,9 +20,9 @@ from slipring._bus.logs import log
 from slipring._bus.settings import choice, timeout_s
 
 from ..errors import failures
+from ..job_session import job_session
 from ..lake import Lake
 from ..progress import Show, in_notebook, stage
-from ..record.finish import is_short, own_session
 from . import order
 from . import range as ranges
 from .feed import Feed
@@ -67,7 +67,7 @@ def replay(
         target = bus if isinstance(bus, Bus) else stack.enter_context(Bus(bus, root=root))
         shown = options["progress"] = stack.enter_context(in_notebook("replaying", options.get("progress")))
         chosen = spark or stack.enter_context(
-            own_session("slipring replay", master, shown, short=is_short(found))
+            job_session("slipring replay", master, shown, rows=found.rows())
         )
         return replay_rows(found.read(chosen), target, settings=recorded_settings(found), **options)
 

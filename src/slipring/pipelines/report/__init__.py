@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
 from slipring.pipelines.errors import failures
+from slipring.pipelines.job_session import job_session
 from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.local_path import local
 from slipring.pipelines.progress import Show, in_notebook, stage
-from slipring.pipelines.record.finish import is_short, own_session
 
 from .findings import Findings, find
 from .tables import Report
@@ -49,7 +49,7 @@ def report(
     with ExitStack() as stack:
         progress = stack.enter_context(in_notebook("report", progress))
         chosen = spark or stack.enter_context(
-            own_session("slipring report", master, progress, short=is_short(found))
+            job_session("slipring report", master, progress, rows=found.rows())
         )
         stack.enter_context(failures("computing the report"))
         stack.enter_context(stage("computing", progress))

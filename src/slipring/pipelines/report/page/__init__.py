@@ -10,9 +10,9 @@ from pathlib import Path
 
 from slipring.units import counted, duration, moment, number, size
 
+from ...html.markup import tag, words
 from ..findings import Findings
 from . import figures, lanes, ridges
-from .markup import tag, words
 
 __all__ = ["render"]
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from slipring.units import counted, duration, frequency, moment, number, size, speed
 
+from ...html.markup import more, section, tag, words
 from ..findings import Findings, Row, by_topic
-from .markup import more, section, tag, words
 
 NONE = "-"
 LARGEST = 3  # gaps of a topic that are shown at once

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from slipring.units import counted, frequency, number, size, speed
 
+from ...html.markup import drawing, more, section, tag, words
 from ..findings import STEPS, Findings, Row, busiest_topics, by_topic
-from .markup import drawing, more, section, tag, words
 
 _HEIGHT = 100.0
 _TICKS = 7

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from slipring.units import duration, size, speed
 
+from ...html.markup import drawing, section, tag, words
 from ..findings import Findings, Row, busiest_topics, by_topic
 from ..timing import PER_DECADE
-from .markup import drawing, section, tag, words
 
 _HEIGHT = 100.0
 _TICKS = 3  # and one at the end

@@ -2,16 +2,15 @@
 """What a task of a recording writes: every row once, in order, in the file of its day."""
 
 import json
-from dataclasses import asdict
 
 import pyarrow as pa
 import pytest
 
 from lake import filling
-from slipring.pipelines.lake import task_files
+from slipring.pipelines.lake import row_files
 from slipring.pipelines.lake.contents import contents
-from slipring.pipelines.lake.stage import new_place
-from slipring.pipelines.record.batch_writer import BatchWriter
+from slipring.pipelines.lake.stage import new_stage
+from slipring.pipelines.record.batch import BatchWriter
 
 PER_DAY = 86_400_000  # rows of filling are a millisecond apart
 
@@ -30,7 +29,7 @@ class Frame:
         self._files = files
 
     def collect(self):
-        return [(json.dumps(asdict(file)),) for file in self._files]
+        return [(json.dumps(file.to_json()),) for file in self._files]
 
 
 def commit(lake, session, number, files):
@@ -44,9 +43,9 @@ def commit(lake, session, number, files):
 
 
 def test_batches_of_a_task_become_one_file_in_order(lake, session):
-    stage = new_place(lake.path, "record")
+    stage = new_stage(lake.path, "record")
     parts = [filling.messages("a", 0, 300), filling.hole("a", 300, 20, 15), filling.messages("a", 320, 500)]
-    files = task_files.write(stage, "a", [batch(rows) for rows in parts], sync=True)
+    files = row_files.write(stage, "a", [batch(rows) for rows in parts], sync=True)
     assert [(file.rows, file.date) for file in files] == [(481, "2026-01-01")]
     commit(lake, session, 0, files)
     assert [row[1] for row in filling.rows(lake, "a")] == [*range(301), *range(320, 500)]
@@ -58,31 +57,31 @@ def test_batches_of_a_task_become_one_file_in_order(lake, session):
 def test_a_range_with_midnight_in_it_is_cut_there(lake, session):
     midnight = PER_DAY // 2  # filling begins at noon
     rows = filling.messages("a", midnight - 3, midnight + 4) + filling.hole("a", midnight + 4, 1, 1)
-    files = task_files.write(new_place(lake.path, "record"), "a", [batch(rows)], sync=False)
+    files = row_files.write(new_stage(lake.path, "record"), "a", [batch(rows)], sync=False)
     assert [(file.date, file.rows) for file in files] == [("2026-01-01", 3), ("2026-01-02", 5)]
     commit(lake, session, 0, files)
     assert [(run.first, run.end) for run in contents(lake)[0].runs] == [(midnight - 3, midnight + 5)]
 
 
 def test_a_task_without_rows_writes_nothing(lake, session):
-    stage = new_place(lake.path, "record")
-    assert task_files.write(stage, "a", [], sync=True) == []
-    assert task_files.write(stage, "a", [batch([])], sync=True) == []
+    stage = new_stage(lake.path, "record")
+    assert row_files.write(stage, "a", [], sync=True) == []
+    assert row_files.write(stage, "a", [batch([])], sync=True) == []
     assert not stage.exists()
     commit(lake, session, 0, [])
     assert lake.committed(session, 0)
 
 
 def test_what_an_attempt_wrote_that_failed_is_no_part_of_the_recording(lake, session):
-    stage = new_place(lake.path, "record")
+    stage = new_stage(lake.path, "record")
 
     def dies_half_way():
         yield batch(filling.messages("a", 0, 4))
         raise RuntimeError("the worker's topic went away")
 
     with pytest.raises(RuntimeError):
-        task_files.write(stage, "a", dies_half_way(), sync=True)
-    files = task_files.write(stage, "a", [batch(filling.messages("a", 0, 9))], sync=True)
+        row_files.write(stage, "a", dies_half_way(), sync=True)
+    files = row_files.write(stage, "a", [batch(filling.messages("a", 0, 9))], sync=True)
     assert len(list(stage.rglob("*.parquet"))) == 2
     commit(lake, session, 0, files)
     assert filling.rows(lake, "a") == filling.expected("a", 9)
@@ -90,8 +89,8 @@ def test_what_an_attempt_wrote_that_failed_is_no_part_of_the_recording(lake, ses
 
 
 def test_the_tasks_of_a_batch_that_is_recorded_are_not_run_again(lake, session):
-    files = task_files.write(
-        new_place(lake.path, "record"), "a", [batch(filling.messages("a", 0, 9))], sync=True
+    files = row_files.write(
+        new_stage(lake.path, "record"), "a", [batch(filling.messages("a", 0, 9))], sync=True
     )
     commit(lake, session, 0, files)
     BatchWriter(lake.path, session)(None, 0)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is there something left to be taken? Asked of the topics themselves, not of Spark, which knows only what it has
-planned: while it plans, or repeats a batch after a restart, it looks idle and is not."""
+"""What the topics of a recording have now, read from the topics themselves.
+
+Spark knows only what it has planned. While it plans a batch, or repeats one after a restart, it looks idle and is not.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,17 +14,17 @@ from slipring._bus.ranges import Ranges
 from slipring.errors import TopicGone, TopicNotFound
 
 
-def reached(query: Any) -> dict[str, dict[str, Any]] | None:
-    """How far a query has come on each topic, as its last finished batch tells; None: it has not told yet."""
-    progress = query.lastProgress
-    if progress is None or not progress.sources or not progress.sources[0].endOffset:
-        return None
-    topics: dict[str, dict[str, Any]] = json.loads(progress.sources[0].endOffset)["topics"]
-    return topics
+def is_there(bus: slipring.Bus, topic: str, generation: str) -> bool:
+    """Whether the topic is on the bus and still has that generation."""
+    try:
+        with Ranges(bus, topic) as ranges:
+            return f"{ranges.generation:016x}" == generation
+    except (TopicNotFound, TopicGone):
+        return False
 
 
 def is_behind(positions: dict[str, dict[str, Any]], bus: slipring.Bus, topics: Iterable[str]) -> bool:
-    """Whether one of these topics has more than the query has taken."""
+    """Whether one of these topics has more than a query at these positions has read."""
     return any(_has_more(positions.get(topic), bus, topic) for topic in topics)
 
 
