@@ -112,7 +112,7 @@ def _java() -> Path:
     if not found or not os.path.isfile(found):
         from slipring.spark import java
 
-        java.check()  # its error says what to do
+        java.check()  # raises with advice
         raise JobFailed(f"{found} does not exist: set JAVA_HOME to a Java installation")
     return Path(found)
 

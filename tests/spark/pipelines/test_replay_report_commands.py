@@ -117,7 +117,7 @@ def test_a_report_is_tables_json_and_a_page(lake, with_spark, tmp_path):
     [
         (["replay", "{lake}", "--speed", "fast"], "--speed='fast' must be a number above 0"),
         (["replay", "{lake}", "--timeout", "-1"], "-1 is not zero or more"),
-        (["replay", "{lake}", "--rename", "imu"], "--rename: 'imu' is not OLD=NEW"),
+        (["replay", "{lake}", "--rename", "imu"], "--rename: 'imu' must have the form OLD=NEW"),
         (["replay", "{lake}", "--times", "then"], "'then' is not one of"),
         (["replay", "{lake}/nothing"], "nothing"),
         (["report", "{lake}/messages"], "messages"),

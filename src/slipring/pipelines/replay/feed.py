@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark's rows, read ahead by a thread: who publishes by the clock must not wait for a Spark job.
+"""Rows of Spark, read ahead by a thread: a publisher with a schedule must not wait for a Spark job.
 
-The thread stays at most a few batches ahead. Leaving the ``with`` block ends it, also while Spark is still
-computing.
+The thread is at most a few batches ahead. The end of the ``with`` block ends it, even while Spark is computing.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 AHEAD = 4
-_LOOK_EVERY_S = 0.1
+_POLL_S = 0.1
 
 
 class Feed:
@@ -42,13 +41,13 @@ class Feed:
         self._left.set()
         while self._thread.is_alive():  # a job may begin after the first request to stop
             self._interrupt()
-            self._thread.join(_LOOK_EVERY_S)
+            self._thread.join(_POLL_S)
 
     def _interrupt(self) -> None:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
-        # If Spark's process is gone, there is nothing to stop: the thread finds out for itself.
+        # If Spark's process is gone, there is nothing to stop: the thread fails by itself.
         with suppress(Py4JError, PySparkException, OSError):
             self._rows.sparkSession.interruptTag(self._tag)
 
@@ -65,15 +64,15 @@ class Feed:
             for row in self._rows.toLocalIterator(prefetchPartitions=True):
                 if not self._put(bytes(row[0])):
                     return
-        except Exception as error:  # noqa: BLE001 - raised again by whoever iterates
+        except Exception as error:  # noqa: BLE001 - raised again in the iteration
             last = error
         self._put(last)
 
     def _put(self, item: bytes | BaseException | None) -> bool:
-        """False when nobody reads any more."""
+        """Put an item into the queue; return False if the block was left."""
         while not self._left.is_set():
             try:
-                self._ahead.put(item, timeout=_LOOK_EVERY_S)
+                self._ahead.put(item, timeout=_POLL_S)
             except queue.Full:
                 continue
             return True

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages of a recording in the order of a replay: by time across topics, by sequence within a topic.
 
-The two can contradict each other: writers of one topic stamp their messages before they get their sequence,
-and a message that was passed on keeps its first stamp. Such a message is *late*: it is due when the latest
-of those before it in its topic is. Only late messages are looked up (a join with few rows); for all others
-the stamp is the key, so that bodies are shuffled once.
+The two orders can contradict each other. Writers of a topic stamp their messages before they get a sequence, and a
+forwarded message keeps its first stamp. Such a message is *late*: it is due together with the latest message before it
+in its topic. Only late messages are looked up, by a join with few rows. The key of all others is their stamp, so bodies
+are shuffled once.
 
-Spark sorts into partitions of bounded size, and they come to this process one after the other, as Arrow
-batches packed in rows: neither process ever holds more than a few partitions, however long the recording
-is.
+Spark sorts into partitions of bounded size. They arrive in this process one after the other, as Arrow batches packed in
+rows. So neither process holds more than a few partitions, however long the recording is.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 PARTITION_BYTES = 16 << 20
 PARTITION_ROWS = 100_000
-_AT_ONCE = 256  # rows that become Python's: more would hold up the next message for longer
-_PER_MESSAGE = 100  # bytes a message has beside its body, roughly
+_AT_ONCE = 256  # rows converted at once: more would delay the next message
+_PER_MESSAGE = 100  # bytes of a message without its body, roughly
 IN_A_RING = (
     "greatest(8, (bytes + 7) div 8 * 8 + (texts + 7) div 8 * 8)"  # docs/spec/memory-layout.md, "reserved"
 )
@@ -33,7 +32,7 @@ COLUMNS = ("topic", "due_ns", "timestamp_ns", "sender", "type", "value")
 
 
 class Extent(NamedTuple):
-    """What there is to replay."""
+    """The size of a replay."""
 
     messages: int
     bytes: int
@@ -44,12 +43,14 @@ class Extent(NamedTuple):
     largest: Mapping[str, int]  # of each topic, the bytes of its largest message in a ring
 
 
-def survey(rows: DataFrame) -> dict[str, Recorded]:
-    """The topics of a lake's rows that have messages."""
+def recorded_topics(rows: DataFrame) -> dict[str, Recorded]:
+    """Return the topics of a lake's rows that have messages."""
     from pyspark.sql import functions as F
 
     found = (
-        rows.where("timestamp_ns IS NOT NULL")  # a hole has no time; asking for bodies would read them all
+        rows.where(
+            "timestamp_ns IS NOT NULL"
+        )  # a hole has no time; a condition on bodies would read all of them
         .groupBy("topic", "generation")
         .agg(F.min("timestamp_ns").alias("first_ns"), F.min("received_ns").alias("received_ns"))
         .collect()
@@ -65,7 +66,7 @@ def survey(rows: DataFrame) -> dict[str, Recorded]:
 
 
 def cut(rows: DataFrame, chosen: Mapping[str, Recorded], start: Limits, end: Limits) -> DataFrame:
-    """The chosen topics' messages between the limits; ``rank`` counts the generations of a topic."""
+    """Return the messages of the chosen topics between the limits; ``rank`` numbers the generations of a topic."""
     from pyspark.sql import functions as F
 
     wanted = rows.where("value IS NOT NULL").where(F.col("topic").isin(list(chosen)))
@@ -106,7 +107,7 @@ def _due() -> Column:
 
 
 def measure(rows: DataFrame) -> Extent:
-    """How much ``cut`` left, and how many messages are late."""
+    """Return the size of what ``cut`` selected, and how many messages are late."""
     from pyspark.sql import functions as F
 
     texts = F.octet_length(F.concat(F.coalesce("sender", F.lit("")), F.coalesce("type", F.lit(""))))
@@ -137,7 +138,7 @@ def measure(rows: DataFrame) -> Extent:
 
 
 def ordered(rows: DataFrame, extent: Extent) -> DataFrame:
-    """COLUMNS of what ``cut`` left, sorted, in partitions of bounded size."""
+    """Return COLUMNS of what ``cut`` selected, sorted, in partitions of bounded size."""
     from pyspark.sql import functions as F
 
     if extent.late:
@@ -157,7 +158,7 @@ def ordered(rows: DataFrame, extent: Extent) -> DataFrame:
 
 
 def packed(rows: DataFrame) -> DataFrame:
-    """The same rows, a whole Arrow batch in each: many cross the socket to this process as fast as one."""
+    """Pack a whole Arrow batch into each row: it crosses the socket to this process as fast as one row."""
     return rows.mapInArrow(_pack, "packed binary")
 
 
@@ -173,7 +174,7 @@ def _pack(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatc
 
 
 def unpack(body: bytes) -> Iterator[tuple[str, int, int, str, str, bytes]]:
-    """The rows of one packed batch, as COLUMNS has them."""
+    """Yield the rows of one packed batch, with COLUMNS."""
     import pyarrow
 
     for batch in pyarrow.ipc.open_stream(body):

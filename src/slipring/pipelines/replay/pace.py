@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the next message is due, and how far from that it was sent.
+"""When the next message is due, and how late it was sent.
 
-The schedule is fixed when the first message is sent: a message is due as long after it as it was recorded
-after it, divided by the speed. Nothing shifts it: what was held up is sent as soon as it can be, and its
-lateness counted. So errors do not add up, and the figures cannot hide a delay.
+The first message fixes the schedule. Each later message is due after the recorded time between them, divided by the
+speed. Nothing shifts the schedule: a delayed message is sent as soon as possible, and its lateness is counted. So
+errors do not add up, and the figures cannot hide a delay.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Callable
 
 from slipring.errors import BadArgument
 
-SPIN_NS = 80_000  # a sleep ends about this late: the rest is waited for awake
-LOOK_EVERY_NS = 250_000_000  # how often somebody who waits long is told
-_ROOM_NS = 5_000_000  # telling takes less than this
+SPIN_NS = 80_000  # a sleep ends about this late: the rest is a busy wait
+SLICE_NS = 250_000_000  # longest wait without progress
+_SHOW_NS = 5_000_000  # showing progress takes less than this
 _FINE_BITS = 7  # lateness is kept to within one per cent
 
 
 class Lateness:
-    """How late messages were, in memory that does not grow with their number."""
+    """The lateness of messages, in memory that does not grow with their number."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
@@ -34,7 +34,7 @@ class Lateness:
             self._most_ns = late_ns
 
     def percentiles(self, *percents: float) -> dict[str, float | None]:
-        """Seconds by name: ``p50``, ``p99.9`` and ``max``; None while nothing was counted."""
+        """Return seconds by name: ``p50``, ``p99.9`` and ``max``; None if nothing was counted."""
         total = self._counts.total()
         found: dict[str, float | None] = {}
         for percent in percents:
@@ -51,7 +51,7 @@ class Lateness:
 
 
 class Pace:
-    """The schedule of a replay at ``speed``; None: as fast as it goes."""
+    """The schedule of a replay at ``speed``; None: as fast as possible."""
 
     def __init__(self, speed: float | None) -> None:
         self.speed = speed
@@ -60,7 +60,7 @@ class Pace:
         self._began_ns = 0
 
     def due_ns(self, recorded_ns: int) -> int:
-        """The moment of the monotonic clock at which what was recorded then is to be sent."""
+        """Return the time of the monotonic clock at which a message of that recorded time is due."""
         if self._first_ns is None:
             self._first_ns, self._began_ns = recorded_ns, time.monotonic_ns()
         if self.speed is None:
@@ -68,21 +68,21 @@ class Pace:
         return self._began_ns + int((recorded_ns - self._first_ns) / self.speed)
 
     def wait(self, due_ns: int, meanwhile: Callable[[], None]) -> None:
-        """Until ``due_ns``; ``meanwhile`` is called where there is time for it."""
+        """Wait until ``due_ns``, and call ``meanwhile`` while there is time for it."""
         while (left_ns := due_ns - time.monotonic_ns()) > 0:
-            if left_ns > _ROOM_NS:
+            if left_ns > _SHOW_NS:
                 meanwhile()
                 left_ns = due_ns - time.monotonic_ns()
             if left_ns > SPIN_NS:
-                time.sleep(min(left_ns - SPIN_NS, LOOK_EVERY_NS) / 1e9)
+                time.sleep(min(left_ns - SPIN_NS, SLICE_NS) / 1e9)
 
     def sent(self, due_ns: int) -> None:
-        """A message that was due then has just been sent."""
+        """Count a message that was due then, and was sent now."""
         self.lateness.add(max(0, time.monotonic_ns() - due_ns))
 
 
 def read_speed(speed: float | str) -> float | None:
-    """A factor above 0, or None for ``"max"``."""
+    """Return a factor above 0, or None for ``"max"``."""
     if speed == "max":
         return None
     try:

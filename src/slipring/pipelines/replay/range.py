@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which part of a recording is replayed, and onto which topics; what people write is checked here.
+"""Which part of a recording is replayed, and onto which topics. Values written by users are checked here.
 
-A place in a recording (``start`` is the first that is replayed, ``end`` the first that is not) is written as
+A position in a recording (``start`` is the first that is replayed, ``end`` the first that is not) is written as
 
     "2026-11-16T04:00:00Z"   a time; without a zone, in local time
-    "+12.5s" "+2m" "+1h"     so long after the first recorded message of the chosen topics
-    "imu@1000"               a sequence of one topic; the others are not limited by it
+    "+12.5s" "+2m" "+1h"     a duration after the first recorded message of the chosen topics
+    "imu@1000"               a sequence of one topic, which does not limit the others
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from fnmatch import fnmatchcase
 
 from slipring.errors import BadArgument
 
-Place = str | int | datetime.datetime | datetime.timedelta | Mapping[str, int]
-Places = Place | Sequence[Place] | None
+Position = str | int | datetime.datetime | datetime.timedelta | Mapping[str, int]
+Positions = Position | Sequence[Position] | None
 
 _AFTER = re.compile(r"\+(\d+(?:\.\d+)?)(ms|s|m|h|)")
 _UNIT_NS = {"ms": 10**6, "": 10**9, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
@@ -29,7 +29,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass(frozen=True)
 class Recorded:
-    """One topic in the lake: its generations in their order, and when its first message was sent."""
+    """One topic of the lake: its generations in order, and the time of its first message."""
 
     topic: str
     generations: tuple[int, ...]
@@ -44,52 +44,49 @@ class Limits:
     sequences: Mapping[str, int]
 
 
-def read_limits(argument: str, places: Places, chosen: Mapping[str, Recorded]) -> Limits:
-    """The places written in ``argument``, checked; of several the latest start or the earliest end is not
-    guessed: one time, and one sequence for each topic."""
-    found = [_read(argument, place, chosen) for place in _several(places)]
-    times = [place for place in found if isinstance(place, int)]
+def read_limits(argument: str, positions: Positions, chosen: Mapping[str, Recorded]) -> Limits:
+    """Return the checked positions of ``argument``: at most one time, and one sequence for each topic."""
+    found = [_read(argument, position, chosen) for position in _several(positions)]
+    times = [position for position in found if isinstance(position, int)]
     if len(times) > 1:
         raise BadArgument(f"{argument} names {len(times)} times: give one", argument=argument)
     sequences: dict[str, int] = {}
-    for place in found:
-        if isinstance(place, int):
+    for position in found:
+        if isinstance(position, int):
             continue
-        for topic, sequence in place.items():
+        for topic, sequence in position.items():
             _check_sequence(argument, topic, sequence, sequences, chosen)
             sequences[topic] = sequence
     return Limits(times[0] if times else None, sequences)
 
 
-def _several(places: Places) -> Sequence[Place]:
-    if places is None:
+def _several(positions: Positions) -> Sequence[Position]:
+    if positions is None:
         return ()
-    if isinstance(places, Sequence) and not isinstance(places, str):
-        return places
-    return (places,)
+    if isinstance(positions, Sequence) and not isinstance(positions, str):
+        return positions
+    return (positions,)
 
 
-def _read(argument: str, place: Place, chosen: Mapping[str, Recorded]) -> int | Mapping[str, int]:
-    if isinstance(place, Mapping) or (isinstance(place, int) and not isinstance(place, bool)):
-        return place
-    if isinstance(place, datetime.datetime):
-        return _time_ns(place)
-    if isinstance(place, datetime.timedelta):
-        return _first(chosen) + _whole_ns(place)
-    if not isinstance(place, str):
-        raise TypeError(
-            f"{argument} must be a time, a length of time or sequences, not {type(place).__name__}"
-        )
-    if match := _SEQUENCE.fullmatch(place):
+def _read(argument: str, position: Position, chosen: Mapping[str, Recorded]) -> int | Mapping[str, int]:
+    if isinstance(position, Mapping) or (isinstance(position, int) and not isinstance(position, bool)):
+        return position
+    if isinstance(position, datetime.datetime):
+        return _time_ns(position)
+    if isinstance(position, datetime.timedelta):
+        return _first(chosen) + _whole_ns(position)
+    if not isinstance(position, str):
+        raise TypeError(f"{argument} must be a time, a duration or sequences, not {type(position).__name__}")
+    if match := _SEQUENCE.fullmatch(position):
         return {match[1]: int(match[2])}
-    if match := _AFTER.fullmatch(place):
+    if match := _AFTER.fullmatch(position):
         return _first(chosen) + round(float(match[1]) * _UNIT_NS[match[2]])
     try:
-        return _time_ns(datetime.datetime.fromisoformat(place))
+        return _time_ns(datetime.datetime.fromisoformat(position))
     except ValueError:
         hint = "write 2026-11-16T04:00:00Z, +12.5s (after the first message) or TOPIC@SEQUENCE"
         raise BadArgument(
-            f"{argument}={place!r} is no place in a recording: {hint}", argument=argument
+            f"{argument}={position!r} is not a position in a recording: {hint}", argument=argument
         ) from None
 
 
@@ -116,12 +113,15 @@ def _check_sequence(
     if topic in known:
         raise BadArgument(f"{argument} names two sequences of {topic!r}: give one", argument=argument)
     if not 0 <= sequence < 2**63:
-        raise BadArgument(f"{argument}={topic}@{sequence} is no sequence", argument=argument)
+        raise BadArgument(
+            f"{argument}={topic}@{sequence} is not a sequence: give 0 to 2**63 - 1",
+            argument=argument,
+        )
     if len(chosen[topic].generations) > 1:
         often = len(chosen[topic].generations)
         raise BadArgument(
-            f"{argument}={topic}@{sequence}: {topic!r} was made anew during the recording ({often} "
-            "generations), so a sequence names several messages: give a time",
+            f"{argument}={topic}@{sequence}: {topic!r} has {often} generations in the recording, so a "
+            "sequence names several messages: give a time",
             argument=argument,
         )
 
@@ -129,15 +129,15 @@ def _check_sequence(
 def choose(
     recorded: Mapping[str, Recorded], topics: Iterable[str] | None, exclude: Iterable[str] = ()
 ) -> dict[str, Recorded]:
-    """The recorded topics that are wanted: names or globs; a name or glob that fits none is an error."""
+    """Return the recorded topics that match names or patterns; BadArgument if one matches no topic."""
     wanted = list(recorded) if topics is None else []
     for pattern in topics or ():
-        fitting = [topic for topic in recorded if fnmatchcase(topic, pattern)]
-        if not fitting:
+        matching = [topic for topic in recorded if fnmatchcase(topic, pattern)]
+        if not matching:
             raise BadArgument(
                 f"topics: {pattern!r} is not in the recording: {_among(recorded)}", argument="topics"
             )
-        wanted += fitting
+        wanted += matching
     left_out = tuple(exclude)
     return {
         topic: recorded[topic]
@@ -147,14 +147,15 @@ def choose(
 
 
 def rename(chosen: Iterable[str], rules: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The target of each chosen topic. A rule's old name may be a glob; * in its new name is the old one."""
+    """Return the target of each chosen topic. The old name of a rule may be a pattern; * in the new name is the old
+    name."""
     chosen = list(chosen)
     targets = {topic: topic for topic in chosen}
     for old, new in rules:
-        fitting = [topic for topic in chosen if fnmatchcase(topic, old)]
-        if not fitting:
+        matching = [topic for topic in chosen if fnmatchcase(topic, old)]
+        if not matching:
             raise BadArgument(f"rename: {old!r} is not replayed: {_among(chosen)}", argument="rename")
-        targets |= {topic: new.replace("*", topic) for topic in fitting}
+        targets |= {topic: new.replace("*", topic) for topic in matching}
     sources: dict[str, str] = {}
     for topic, target in targets.items():
         if target in sources:
@@ -168,14 +169,14 @@ def rename(chosen: Iterable[str], rules: Iterable[tuple[str, str]]) -> dict[str,
 
 
 def read_rule(text: str) -> tuple[str, str]:
-    """``OLD=NEW`` as people write it."""
+    """Return the two names of a rule, written ``OLD=NEW``."""
     old, equals, new = text.partition("=")
     if not (old and equals and new):
-        raise BadArgument(f"rename: {text!r} is not OLD=NEW", argument="rename")
+        raise BadArgument(f"rename: {text!r} must have the form OLD=NEW", argument="rename")
     return old, new
 
 
 def _among(topics: Iterable[str]) -> str:
     names = sorted(topics)
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"there are {', '.join(names[:12])}{more}" if names else "there is nothing"
+    return f"there are {', '.join(names[:12])}{more}" if names else "there are no topics"

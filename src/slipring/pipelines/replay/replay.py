@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replay: publish a recording again, with the senders, types, time stamps and spacing it was recorded with.
 
-    slipring.pipelines.replay.replay("lake/", bus="desk", speed=10, topics=["imu", "cam*"])
+    slipring.pipelines.replay.replay("lake/", bus="lab", speed=10, topics=["imu", "cam*"])
 
-Time stamps are the recorded ones, so that a replay that is recorded equals its original; ``times="now"``
-stamps anew. A full reliable topic delays the replay (``timeout`` bounds it): back-pressure works as it did
-for the first publishers.
+Time stamps are the recorded ones, so that a recording of a replay equals the original; ``times="now"`` makes new ones.
+A full reliable topic delays the replay, at most for ``timeout``: back-pressure works as for the first publishers.
 """
 
 from __future__ import annotations
@@ -37,18 +36,20 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What is replayed, and how. Places are described in replay_range.py."""
+    """What is replayed, and how. Positions are described in range.py."""
 
     speed: float | str  # a factor, 1 by default, or "max"
     topics: Iterable[str] | None  # names or globs; all by default
     exclude: Iterable[str]  # names or globs
-    start: ranges.Places  # the first message: a time, a length after the first, or sequences by topic
-    end: ranges.Places  # the first message that is not replayed
+    start: (
+        ranges.Positions
+    )  # the first message: a time, a duration after the first message, or sequences by topic
+    end: ranges.Positions  # the first message that is not replayed
     rename: Mapping[str, str] | Iterable[tuple[str, str]]  # new names, by name or glob
     times: str  # of messages: "original", or "now"
-    timeout: float | None  # seconds to wait for room; None, the default, is for ever
-    progress: Show | None  # by default a notebook has a display of it
-    outcome: Replayed  # filled while it runs, for those who stop it
+    timeout: float | None  # seconds to wait for room; None, the default, is without limit
+    progress: Show | None  # by default a notebook displays it
+    outcome: Replayed  # filled during the replay, for a caller that may stop it
 
 
 def replay(
@@ -60,8 +61,8 @@ def replay(
     spark: SparkSession | None = None,
     **options: Unpack[Options],
 ) -> Replayed:
-    """Publish the recording in the directory ``lake`` on ``bus``."""
-    _manner(options)
+    """Publish the recording in the directory ``lake`` on ``bus``, and return what was replayed."""
+    _checked(options)
     found = Lake.open(lake)
     with ExitStack() as stack:
         target = bus if isinstance(bus, Bus) else stack.enter_context(Bus(bus, root=root))
@@ -79,15 +80,15 @@ def replay_rows(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Unpack[Options],
 ) -> Replayed:
-    """Publish rows that have a lake's columns; topics that are missing are made with ``settings``."""
-    factor, wait_s, stamped = _manner(options)
+    """Publish rows with the columns of a lake. Topics that do not exist are created with ``settings``."""
+    factor, wait_s, stamped = _checked(options)
     outcome = options.get("outcome") or Replayed()
     rules = options.get("rename", ())
     with ExitStack() as stack:
         stack.enter_context(failures("replaying"))
         shown = stack.enter_context(in_notebook("replaying", options.get("progress")))
         with stage("reading the recording", shown):
-            recorded = order.survey(rows)
+            recorded = order.recorded_topics(rows)
             targets = stack.enter_context(Targets(bus, settings or {}, options.get("topics"), outcome.notes))
             wanted = ranges.choose(recorded, options.get("topics"), options.get("exclude", ()))
             chosen = {topic: recorded[topic] for topic in targets.replayable(wanted)}
@@ -96,17 +97,24 @@ def replay_rows(
             cut = order.cut(rows, chosen, first, ranges.read_limits("end", options.get("end"), chosen))
             extent = order.measure(cut)
         if not extent.messages:
-            outcome.notes.append("there is no message between start and end of the chosen topics")
+            outcome.notes.append("the chosen topics have no message between start and end")
             return outcome
         targets.open({topic: names[topic] for topic in extent.topics}, extent.largest)
-        log("replay", "info", "%d messages of %d topics go to %r", extent.messages, len(extent.topics), bus)
+        log(
+            "replay",
+            "info",
+            "replaying %d messages of %d topics onto %r",
+            extent.messages,
+            len(extent.topics),
+            bus,
+        )
         run = Run(extent, Pace(factor), stamped, wait_s, targets, shown, outcome)
         run.publish(stack.enter_context(Feed(order.packed(order.ordered(cut, extent)))))
-        log("replay", "info", "%d messages are replayed", outcome.messages)
+        log("replay", "info", "%d messages were replayed", outcome.messages)
     return outcome
 
 
-def _manner(options: Options) -> tuple[float | None, float | None, bool]:
-    """Speed, time-out, and whether stamps are kept: what can be wrong without a look at the recording."""
+def _checked(options: Options) -> tuple[float | None, float | None, bool]:
+    """Return speed, time-out, and whether time stamps are kept: the options that do not depend on the recording."""
     stamped = choice("times", options.get("times", "original"), ("original", "now")) == 0
     return read_speed(options.get("speed", 1.0)), timeout_s(options.get("timeout")), stamped

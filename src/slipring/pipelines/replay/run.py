@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pass over the ordered messages of a recording: wait until each is due, publish it, count, tell."""
+"""One pass over the ordered messages of a recording: wait until each is due, publish it, count it, show progress."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from slipring.errors import Full
 
 from ..progress import Meter, Show, stage
 from .order import Extent, unpack
-from .pace import LOOK_EVERY_NS, Pace
+from .pace import SLICE_NS, Pace
 
 if TYPE_CHECKING:
     from .topics import Targets
 
-_SLICE_S = LOOK_EVERY_NS / 1e9
-_LOOK_AT_CLOCK = 256  # messages
+_SLICE_S = SLICE_NS / 1e9
+_SHOW_EVERY = 256  # messages, before the clock is read
 
 
 @dataclass
 class Replayed:
-    """What a replay did. ``late_s``: how late messages were against the recorded spacing, by percentile."""
+    """The outcome of a replay. ``late_s``: lateness of messages against the recorded spacing, by percentile."""
 
     messages: int = 0
     bytes: int = 0
@@ -32,8 +32,8 @@ class Replayed:
     elapsed_s: float = 0.0
     waited_s: float = 0.0  # for room on reliable topics
     late_s: dict[str, float | None] = field(default_factory=dict)
-    topics: dict[str, int] = field(default_factory=dict)  # messages by topic, as it is now called
-    notes: list[str] = field(default_factory=list)  # what was left out, and why
+    topics: dict[str, int] = field(default_factory=dict)  # messages by target topic
+    notes: list[str] = field(default_factory=list)  # what was omitted, and why
 
     def _repr_html_(self) -> str:
         """For a notebook."""
@@ -57,7 +57,7 @@ class Run:
     ) -> None:
         self._extent, self._pace, self._stamped, self._wait_s = extent, pace, stamped, wait_s
         self._targets, self._progress, self._outcome = targets, progress, outcome
-        self._due_ns, self._told_s = extent.first_ns, 0.0
+        self._due_ns, self._shown_s = extent.first_ns, 0.0
         self._meter: Meter | None = None  # its clock begins with the first message
         outcome.of_messages = extent.messages
         outcome.topics = {publisher.topic: 0 for publisher in targets.publishers.values()}
@@ -70,7 +70,7 @@ class Run:
             for body in itertools.chain(first, bodies):
                 self._batch(unpack(body))
         finally:
-            self._tell()
+            self._show()
             self._outcome.late_s = (
                 self._pace.lateness.percentiles(50, 90, 99, 99.9) if self._pace.speed else {}
             )
@@ -80,12 +80,12 @@ class Run:
         paced, stamped = pace.speed is not None, self._stamped
         if self._meter is None:
             self._meter = Meter(total_rows=self._extent.messages)
-            self._tell()  # who shows it has to make ready, too: before the first message fixes the schedule
+            self._show()  # before the first message fixes the schedule: the first display may take long
         for topic, due_ns, time_ns, sender, type_, value in messages:
             due = pace.due_ns(due_ns)
             self._due_ns = due_ns
             if paced:
-                pace.wait(due, self._tell_at_times)
+                pace.wait(due, self._show_sometimes)
             publisher = publishers[topic]
             # defect replay_new_timestamps: stamp_ns = time.time_ns()
             stamp_ns = time_ns if stamped else time.time_ns()
@@ -98,11 +98,11 @@ class Run:
             outcome.messages += 1
             outcome.bytes += len(value)
             outcome.topics[publisher.topic] += 1
-            if outcome.messages % _LOOK_AT_CLOCK == 0:
-                self._tell_at_times()
+            if outcome.messages % _SHOW_EVERY == 0:
+                self._show_sometimes()
 
     def _push(self, publisher: Any, *message: Any) -> None:
-        """Wait for room, in slices, so that progress goes on."""
+        """Wait for room in slices, and show progress meanwhile."""
         began_s = time.monotonic()
         while True:
             waited_s = time.monotonic() - began_s
@@ -114,18 +114,18 @@ class Run:
                 if self._wait_s is not None and waited_s >= self._wait_s:
                     raise Full(
                         f"topic {publisher.topic!r} had no room for {self._wait_s:g} s: "
-                        "a reader is behind or stopped",
+                        "a reader is behind or stopped; stop it, or allow a longer timeout",
                         argument="timeout",
                     ) from None
-                self._tell()
+                self._show()
         self._outcome.waited_s += time.monotonic() - began_s
 
-    def _tell_at_times(self) -> None:
-        if time.monotonic() - self._told_s >= _SLICE_S:
-            self._tell()
+    def _show_sometimes(self) -> None:
+        if time.monotonic() - self._shown_s >= _SLICE_S:
+            self._show()
 
-    def _tell(self) -> None:
-        outcome, self._told_s = self._outcome, time.monotonic()
+    def _show(self) -> None:
+        outcome, self._shown_s = self._outcome, time.monotonic()
         if self._meter is None:
             return
         figures = self._meter.figures(outcome.messages, outcome.bytes)

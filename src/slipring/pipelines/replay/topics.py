@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The topics a replay publishes to: made as they were recorded, or used as they are if that agrees.
+"""The topics of the bus that a replay publishes to: created as they were recorded, or used as they are.
 
-Delivery and writers have to agree: publishers and readers notice another one. Capacity and slots may differ as long as
-the largest message fits: they decide how much a ring keeps, not what it carries.
+Delivery and writers of an existing topic must agree with the recording, because they change what publishers and readers
+observe. Capacity and slots may differ if the largest message fits: they only decide how much a ring keeps.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from ..lake import Lake
 from ..lake.model import Json
 from ..lake.topics import load
 
-_TO_AGREE = ("delivery", "writers")
-_OF_A_NEW_ONE = (*_TO_AGREE, "capacity", "slots", "mode", "max_readers", "max_writers", "max_cursors")
+_MUST_AGREE = ("delivery", "writers")
+_OF_A_NEW_TOPIC = (*_MUST_AGREE, "capacity", "slots", "mode", "max_readers", "max_writers", "max_cursors")
 
 
 def recorded_settings(lake: Lake) -> dict[str, Json]:
-    """The settings of each recorded topic, of its newest life."""
+    """Return the settings of each recorded topic, of its newest generation."""
     found = {}
     for topic in sorted({file.topic for file in lake.state.files.values()}):
-        lives = load(lake, topic)["generations"].values()
-        if lives:
-            found[topic] = max(lives, key=lambda life: life.get("created_ns", 0))
+        generations = load(lake, topic)["generations"].values()
+        if generations:
+            found[topic] = max(generations, key=lambda settings: settings.get("created_ns", 0))
     return found
 
 
 class Targets:
-    """Publishers by the recorded topic's name; closed at the end of the ``with`` block."""
+    """Publishers by recorded topic, closed at the end of the ``with`` block."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Targets:
         self._named = set(named or ())
 
     def replayable(self, topics: Iterable[str]) -> list[str]:
-        """The topics that are messages and nothing else; the others are noted or, if named, refused."""
+        """Return the topics that can be replayed. Others are noted; BadArgument if one of them is named."""
         found = []
         for topic in topics:
             if self._settings.get(topic, {}).get("content", "messages") == "messages":
@@ -56,14 +56,14 @@ class Targets:
                 continue
             why = f"{topic!r} carries frames, whose pixels are not in a recording"
             if topic in self._named:
-                raise BadArgument(f"topics: {why}: leave it out", argument="topics")
-            self._notes.append(f"{why}: left out")
+                raise BadArgument(f"topics: {why}: omit it", argument="topics")
+            self._notes.append(f"{why}: omitted")
         return found
 
     def open(self, names: Mapping[str, str], largest: Mapping[str, int]) -> None:
-        """Make what is missing, all of it before the first message, so that readers can come in time.
+        """Create missing topics, all of them before the first message, so that readers can subscribe in time.
 
-        largest: of each topic, the bytes of its largest message in a ring."""
+        largest: the bytes of the largest message of each topic in a ring."""
         for topic, name in names.items():
             recorded = self._settings.get(topic, {})
             self._make(topic, name, recorded, largest[topic])
@@ -77,12 +77,12 @@ class Targets:
             return {setting: recorded[setting] for setting in settings if setting in recorded}
 
         try:
-            self._bus.create(name, **of(_OF_A_NEW_ONE), exist_ok=False)
+            self._bus.create(name, **of(_OF_A_NEW_TOPIC), exist_ok=False)
             return
         except TopicExists:
-            pass  # it is used as it is, if it agrees
+            pass  # use it as it is, if it agrees
         try:
-            self._bus.create(name, **of(_TO_AGREE))
+            self._bus.create(name, **of(_MUST_AGREE))
         except TopicExists as error:
             raise TopicExists(
                 f"topic {name!r} exists with {error.argument} {error.found}, and {topic!r} was recorded with "
@@ -100,7 +100,7 @@ class Targets:
             )
         there = stats["published"]
         if there:
-            self._notes.append(f"{name!r} had {there:,} messages already: the replay follows them")
+            self._notes.append(f"{name!r} already had {there:,} messages: the replay follows them")
 
     def __enter__(self) -> Self:
         return self
