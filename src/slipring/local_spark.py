@@ -2,7 +2,7 @@
 """Spark on this machine: whether a master is local, how processes are started, the user's cache for an installation.
 
     ~/.cache/slipring/spark-<key>/installed      a link to the installation, whose path makes the key
-                                  home/          a Spark home without archives of Python (spark/home.py)
+                                  home/          a Spark home without archives of Python (spark/spark_home.py)
                                   command.json   the command of Spark's JVM (pipelines/class_archive.py)
                                   classes.jsa    Spark's classes, for the JVM (the same)
 

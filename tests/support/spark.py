@@ -53,11 +53,11 @@ def _key() -> str:
     """Of the Java and the classes an archive is good for."""
     import pyspark
 
-    from slipring.spark import home, java
+    from slipring.spark import java, spark_home
 
     said = subprocess.run([java.executable(), "-version"], capture_output=True, text=True).stderr
     jars = Path(pyspark.__file__).parent / "jars"
-    facts = (said, jars, home._prepared(), jars.stat().st_mtime_ns, pyspark.__version__)
+    facts = (said, jars, spark_home._prepared(), jars.stat().st_mtime_ns, pyspark.__version__)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 

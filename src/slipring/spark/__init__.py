@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slipring's topics in Apache Spark, by naming a format.
+"""Topics as tables and streams of Apache Spark: ``format("slipring")``.
 
     spark = slipring.spark.session("my job")              # or any session of your own
     stream = spark.readStream.format("slipring").option("subscribe", "imu").load()
 
-register(spark)    makes the format known to a session that did not find it by itself
-session(...)       a session with the settings that matter for streams of topics
+session(...)       start or reuse a session with settings for streams of topics
+register(spark)    make the format known to a session that did not find it
 
-The format is found through the module ``pyspark_slipring``, which is installed with the package, by the Python that
-Spark runs. Importing this package makes that the Python of this program, for sessions that start afterwards, unless
+Rooms: source/ reads topics, decode/ turns values into typed columns, sink/ writes topics. The modules beside them are
+shared: options, errors, the identity of a bus directory, and the processes of a session.
+
+Spark finds the format through the module ``pyspark_slipring``, which is installed with this package, in the Python that
+Spark runs. Importing this package chooses the Python of this program for sessions that start later, unless
 $PYSPARK_PYTHON names another.
 """
 
@@ -20,9 +23,9 @@ try:
 except ImportError as error:
     raise ImportError('slipring.spark needs PySpark 4.3: pip install "slipring[spark]"') from error
 
-from . import interpreter
+from . import worker_python
 from .session import register, session
 
 __all__ = ["register", "session"]
 
-interpreter.prefer_this()
+worker_python.prefer_this()

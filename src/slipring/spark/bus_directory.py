@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which directory a bus is: noted where a job is planned, compared where its tasks run.
+"""The identity of a bus directory: recorded where a job is planned, compared where its tasks run.
 
-A path says little: containers have a /dev/shm of their own, and a kernel's boot id too, which they share with their
-host. Device and inode of the directory say it, together with the boot id, which tells hosts apart.
+A path is not enough, because each container has its own /dev/shm. Neither is the boot id, because containers share it
+with their host. The identity is the directory's device and inode together with the boot id, which distinguishes hosts.
 
-A bus directory that was removed, or removed and made again, is in the same place as long as the directory above it is
-the same: what is missing there is loss. Anything else is another place, and says nothing about the topic.
+A bus directory that was removed, or removed and made again, is the same place while the directory above it is the same:
+messages that are missing there are lost. In any other place their absence means nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Identity = tuple[int, int]  # device and inode
 
 
 def this_host() -> tuple[str, str]:
-    """Its name, and the id of its kernel's present run; empty when /proc/sys is hidden."""
+    """Return the host's name and its boot id, which is empty when /proc/sys is hidden."""
     return socket.gethostname(), boot_id()
 
 
@@ -33,19 +33,19 @@ def _identity(path: str) -> Identity | None:
 
 
 def _is_below(identity: Identity | None, above: Identity) -> bool:
-    """Nothing is mounted there: it can only have been removed or made."""
+    """Whether nothing is mounted there: then the directory can only have been removed or made."""
     return identity is None or identity[0] == above[0]
 
 
 @dataclass(frozen=True)
 class BusDirectory:
-    """A bus directory as the process saw it that planned the job."""
+    """A bus directory as seen by the process that planned the job."""
 
     path: str
     host: str
     boot: str
-    identity: Identity | None  # None: it is not there
-    above: str  # the nearest directory above it that is there
+    identity: Identity | None  # None: it does not exist
+    above: str  # the nearest existing directory above it
     above_identity: Identity
 
     @classmethod
@@ -57,13 +57,13 @@ class BusDirectory:
         return cls(path, host, boot, _identity(path), above, found)
 
     def is_seen_here(self) -> bool:
-        """Whether this process has the same directory at that path."""
+        """Whether this process sees the same directory at that path."""
         host, boot = this_host()
         same_kernel = boot == self.boot if boot and self.boot else host == self.host
         return same_kernel and self.is_seen_under("")
 
     def is_seen_under(self, root: str) -> bool:
-        """The same for a process of this kernel, by its root directory: /proc/<pid>/root."""
+        """Whether a process of this kernel sees it; root: the process's root directory, /proc/<pid>/root."""
         here = _identity(root + self.path)
         if here is not None and here == self.identity:
             return True

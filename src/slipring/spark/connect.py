@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark Connect server of one's own: for programs that talk to Spark through Connect, as pipelines do."""
+"""A private Spark Connect server, for programs that reach Spark through Connect, such as declarative pipelines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 _SETTINGS = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.connect.grpc.binding.address": "127.0.0.1",
-    "spark.connect.grpc.binding.port": "0",  # any that is free: several may run at once
+    "spark.connect.grpc.binding.port": "0",  # any free port: several servers may run at once
     "spark.sql.artifact.isolation.enabled": "true",
     "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
 }
@@ -24,15 +24,15 @@ _SETTINGS = {
 
 @contextmanager
 def server(app_name: str, *, master: str | None = None, **conf: str | int | bool) -> Iterator[str]:
-    """Serves until the block ends; yields the address for ``session(master=…)`` or $SPARK_REMOTE.
+    """Serve until the block ends; yield the address for ``session(master=…)`` or $SPARK_REMOTE.
 
-    The address holds a secret: whoever knows it runs code as this user. Arguments: as of `session`.
+    The address holds a secret: a program that knows it can run code as this user. Arguments: see `session`.
     """
     from pyspark.sql import SparkSession
 
     if SparkSession.getActiveSession() is not None:
-        raise BadArgument("this process has a Spark session already: stop it first", argument="master")
-    # In the environment, where other users cannot see it; settings are on the JVM's command line.
+        raise BadArgument("this process already has a Spark session: stop it first", argument="master")
+    # The environment is hidden from other users; settings appear on the JVM's command line.
     os.environ[_TOKEN] = token = secrets.token_hex(16)
     try:
         spark = session(app_name, master=master, **{**_SETTINGS, **conf})

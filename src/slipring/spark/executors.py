@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do Spark's executors see a bus directory? Asked when a query starts, before it can depend on where a task runs.
+"""Check that Spark's executors see a bus directory, when a query starts and before a task runs in the wrong place.
 
-check(path)         in a process of the driver's: looks at the executors of this session that run on this machine,
-                    in containers too, through /proc. A Python source has no other way to ask.
-probe(spark, bus)   in the program that has the session: runs a short job on every executor, wherever it is.
+check(path)         in a process of the driver: inspects the executors of this session on this machine through /proc,
+                    also those in containers. A Python source has no other way to find them.
+probe(spark, bus)   in the program that has the session: runs a short job on every executor, on any host.
 
-Neither knows an executor that comes later. The tasks themselves check again (tasks.py, sink.py).
+Both miss executors that start later. Therefore tasks check again (source/tasks.py, sink/writer.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipring import local_spark
 from slipring._bus.bus import Bus
-from slipring._bus.exactly_once import process_identity as life
+from slipring._bus.exactly_once import process_identity
 
 from .bus_directory import BusDirectory, this_host
 from .errors import OtherHost
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PROC = Path("/proc")
-_BACKEND = "ExecutorBackend"  # ends the main class of every executor: standalone, YARN, Kubernetes
-_LISTENING = "0A"
-_STAY_S = 0.2  # of a probing task, so that every executor gets one
+_BACKEND = "ExecutorBackend"  # end of the name of every executor's main class: standalone, YARN, Kubernetes
+_LISTENING = "0A"  # state of a socket in /proc/net/tcp
+_STAY_S = 0.2  # duration of a probing task, so that every executor gets one
 
 
 def check(path: str) -> None:
-    """Raise OtherHost when an executor of this session, on this machine, does not see the bus directory."""
-    driver = life.ancestor("java")
+    """Raise OtherHost if an executor of this session on this machine does not see the bus directory."""
+    driver = process_identity.ancestor("java")
     if not driver or _is_local(_arguments(driver)):
         return
     directory = BusDirectory.of(path)
@@ -45,20 +45,20 @@ def check(path: str) -> None:
     for pid, options in _executors():
         host, _, port = options.get("--driver-url", "").rpartition("@")[2].rpartition(":")
         if port not in ports or not _is_this_machine(host):
-            continue  # of another session
+            continue  # it belongs to another session
         try:
             is_seen = directory.is_seen_under(f"{_PROC}/{pid}/root")
         except OSError:
-            continue  # it ended, or is another user's: its tasks will find out
+            continue  # it ended, or belongs to another user: its tasks will check
         if not is_seen:
             executor = f"executor {options.get('--executor-id', '?')} (process {pid})"
             raise OtherHost(executor, options.get("--hostname", "?"), path, directory.host)
 
 
 def probe(spark: SparkSession | Any, bus: Bus) -> None:
-    """Raise OtherHost when an executor that is registered now does not see the bus directory.
+    """Raise OtherHost if a registered executor does not see the bus directory.
 
-    spark: a session of this process, not one of Spark Connect."""
+    spark: a session of this process, not of Spark Connect."""
     context: Any = spark.sparkContext
     if local_spark.is_local(context.master):
         return
@@ -70,9 +70,9 @@ def probe(spark: SparkSession | Any, bus: Bus) -> None:
 
 
 def _probed(directory: BusDirectory) -> tuple[str, str, bool]:
-    """By a task: its executor, host, and what it sees."""
+    """Return, from within a task, its executor, its host and whether it sees the directory."""
     time.sleep(_STAY_S)
-    executor = os.environ.get("SPARK_EXECUTOR_ID") or f"of process {life.ancestor('java')}"
+    executor = os.environ.get("SPARK_EXECUTOR_ID") or f"of process {process_identity.ancestor('java')}"
     return executor, this_host()[0], directory.is_seen_here()
 
 
@@ -84,13 +84,13 @@ def _arguments(pid: int) -> list[str]:
 
 
 def _is_local(arguments: Iterable[str]) -> bool:
-    """Spares the search through all processes where the driver's command line says that there are no executors."""
+    """Whether the driver's command line rules out executors: then no search through all processes is needed."""
     masters = [argument.partition("=") for argument in arguments]
     return any(name == "spark.master" and local_spark.is_local(master) for name, _, master in masters)
 
 
 def _executors() -> Iterator[tuple[int, dict[str, str]]]:
-    """Executors on this machine, of any session: process and options."""
+    """Return the process and the options of each executor on this machine, of any session."""
     for name in os.listdir(_PROC):
         if name.isdecimal():
             arguments = _arguments(int(name))
@@ -99,7 +99,7 @@ def _executors() -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _listening_ports(pid: int) -> set[str]:
-    """The TCP ports on which a process listens."""
+    """Return the TCP ports on which a process listens."""
     place, sockets, ports = _PROC / str(pid), set(), set()
     for descriptor in os.listdir(place / "fd"):
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is there a Java that Spark can run on? Asked before Spark is, whose own answer is hard to read."""
+"""The Java that Spark runs on, checked before Spark starts, because Spark's own errors are hard to read."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ INSTALL = "install one, as root: apt-get install openjdk-17-jre-headless"
 
 
 class NoJava(SlipringError):
-    """Spark has no Java to run on, or too old a one."""
+    """There is no Java for Spark, or it is too old."""
 
 
 def executable() -> str:
-    """The java that Spark will start."""
+    """Return the path of the java that Spark will start."""
     home = os.environ.get("JAVA_HOME")
     if home:
         path = Path(home) / "bin" / "java"
@@ -29,17 +29,16 @@ def executable() -> str:
         return str(path)
     found = shutil.which("java")
     if found is None:
-        raise NoJava(f"Spark needs Java {OLDEST} or later, and there is no java on PATH: {INSTALL}")
+        raise NoJava(f"Spark needs Java {OLDEST} or later, and PATH has no java: {INSTALL}")
     return found
 
 
 def check() -> None:
     """Raise NoJava unless Spark can run."""
     java = executable()
-    asked = local_spark.run([java, "-version"])
-    said = asked.stderr + asked.stdout
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    done = local_spark.run([java, "-version"])
+    version = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     if version is None:
-        raise NoJava(f"{java} -version does not tell a version (it ended with {asked.returncode}): {INSTALL}")
+        raise NoJava(f"{java} -version printed no version (exit status {done.returncode}): {INSTALL}")
     if int(version[1]) < OLDEST:
-        raise NoJava(f"{java} is Java {version[1]}, and Spark needs {OLDEST} or later: {INSTALL}")
+        raise NoJava(f"{java} is Java {version[1]}, but Spark needs {OLDEST} or later: {INSTALL}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of options turned into numbers, lists, sizes and times; whatever is wrong names its option."""
+"""Parse the text of options into numbers, lists, sizes and times; every error names the option."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 
-class Texts:
-    """The options of one DataFrame. Spark does not keep the case of their names."""
+class OptionTexts:
+    """The options of one DataFrame. Their names are not case-sensitive, because Spark does not keep the case."""
 
     def __init__(self, given: Mapping[str, str], known: tuple[str, ...]) -> None:
         names = {name.lower(): name for name in known}
@@ -26,8 +26,8 @@ class Texts:
             # defect spark_unknown_option_ignored: if False:
             if key.lower() not in names:
                 near = difflib.get_close_matches(key.lower(), names, 1)
-                hint = f"did you mean {names[near[0]]}?" if near else f"there are {', '.join(known)}"
-                raise BadOption(key, f"there is no such option of format slipring: {hint}")
+                hint = f"did you mean {names[near[0]]}?" if near else f"the options are {', '.join(known)}"
+                raise BadOption(key, f"format slipring has no such option: {hint}")
             self._texts[names[key.lower()]] = str(text)
 
     def __contains__(self, option: str) -> bool:
@@ -36,7 +36,7 @@ class Texts:
     def text(self, option: str) -> str | None:
         text = self._texts.get(option)
         if text is not None and not text.strip():
-            raise BadOption(option, "it is empty: give a value, or leave it out")
+            raise BadOption(option, "it is empty: give a value, or omit the option")
         return text
 
     def not_both(self, option: str, other: str, why: str) -> None:
@@ -76,7 +76,7 @@ class Texts:
         return int(match[1]) * _UNITS_MS[match[2]] / 1000
 
     def names(self, option: str) -> tuple[str, ...]:
-        """A list with commas, nothing twice."""
+        """Return a comma-separated list, in which no name may occur twice."""
         text = self.text(option)
         if text is None:
             return ()
@@ -85,11 +85,11 @@ class Texts:
             if not name:
                 raise BadOption(option, f"{text!r} has an empty name between its commas")
             if names.count(name) > 1:
-                raise BadOption(option, f"{text!r} names {name} twice")
+                raise BadOption(option, f"{text!r} has {name} twice")
         return names
 
     def choice(self, option: str, choices: tuple[str, ...]) -> str | None:
         text = self.text(option)
         if text is not None and text.strip().upper() not in choices:
-            raise BadOption(option, f"{text!r} is none of {', '.join(choices)}")
+            raise BadOption(option, f"{text!r} is not one of {', '.join(choices)}")
         return None if text is None else text.strip().upper()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark session with the settings that matter for streams of topics.
+"""A Spark session with settings for streams of topics.
 
-Each was measured: without the first two a micro-batch costs twice as much, with plain local[N] a task that fails is
-never tried again, and shuffles of small batches should not make 200 tasks.
+Each setting was measured. Without the first two a micro-batch costs twice as much. Plain local[N] never retries a
+failed task. Spark's default of 200 shuffle tasks is too many for small batches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from slipring import local_spark
 from slipring.errors import BadArgument
 
-from . import home, interpreter, java
+from . import java, spark_home, worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,30 +26,30 @@ SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    # A driver killed while it writes its first offsets leaves a temporary file, for which Spark would refuse to go on.
+    # A driver that is killed while it writes its first offsets leaves a temporary file; Spark would refuse to restart.
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
     "spark.python.daemon.module": "slipring.spark.worker_daemon",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-# Without a file of Hadoop's check sums beside every file: a quarter of a micro-batch. Spark has sums of its own in its
-# checkpoints, Parquet in its pages.
+# Hadoop's default writes a checksum file beside every file, which takes a quarter of a micro-batch. Spark's checkpoints
+# and Parquet's pages have checksums of their own.
 RAW_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, whose JVM runs the program
-ATTEMPTS = 4  # of a task: plain local[N] gives up at the first failure
+ATTEMPTS = 4  # attempts of a task; plain local[N] gives up at the first failure
 
 
 def session(app_name: str, *, master: str | None = None, **conf: str | int | bool) -> SparkSession:
-    """The Spark session of this process, started or reused.
+    """Start or reuse the Spark session of this process.
 
-    master: as Spark has it; by default $SPARK_MASTER, or all processors of this machine. "sc://host" connects to
-    a Spark Connect server, which has its own settings. conf: more settings, dots written as double underscores
+    master: Spark's master; by default $SPARK_MASTER, or all processors of this machine. "sc://host" connects to
+    a Spark Connect server, which has its own settings. conf: more settings, with dots written as double underscores
     (``spark__executor__memory="2g"``) or given as ``**{"spark.executor.memory": "2g"}``.
     """
     if not isinstance(app_name, str) or not app_name:
-        raise BadArgument("app_name must be a text that is not empty", argument="app_name")
+        raise BadArgument(f"app_name={app_name!r} must be a non-empty string", argument="app_name")
     from pyspark.sql import SparkSession
 
     where = master or os.environ.get("SPARK_MASTER") or f"local[*,{ATTEMPTS}]"
@@ -57,7 +57,7 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
     if where.startswith("sc://"):
         return builder.remote(where).getOrCreate()
     java.check()
-    interpreter.prefer_this()
+    worker_python.prefer_this()
     settings = dict(SETTINGS)
     is_local = local_spark.is_local(where)
     if is_local:
@@ -71,27 +71,27 @@ def session(app_name: str, *, master: str | None = None, **conf: str | int | boo
         settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
     for name, text in settings.items():
         builder = builder.config(name, text)
-    with home.without_archives() if is_local else contextlib.nullcontext():
+    with spark_home.without_archives() if is_local else contextlib.nullcontext():
         found = builder.master(where).getOrCreate()
-    if interpreter.settle(found.sparkContext) or _SUBMITTED in os.environ:
-        register(found)  # the JVM was there before, and looks for formats with the Python it was told
+    if worker_python.settle(found.sparkContext) or _SUBMITTED in os.environ:
+        register(found)  # a JVM that ran before looks for formats with its own choice of Python
     return found
 
 
 def register(spark: SparkSession | Any) -> None:
-    """Make ``format("slipring")`` known to this session; its Python is this one, unless it was told another."""
+    """Make ``format("slipring")`` known to a session, and this Python its workers' unless it has another set."""
     from .source.data_source import DefaultSource
 
     is_remote = type(spark).__module__.startswith("pyspark.sql.connect")
     if not is_remote:
-        interpreter.settle(spark.sparkContext)
+        worker_python.settle(spark.sparkContext)
     spark.dataSource.register(DefaultSource)
     if is_remote:
-        interpreter.check_server(spark, DefaultSource.name())
+        worker_python.check_server(spark, DefaultSource.name())
 
 
 def _quiet(given: Mapping[str, object]) -> dict[str, str]:
-    """Spark's log tells errors and not how it starts, unless there is a configuration of the user's own."""
+    """Return settings that log only Spark's errors, unless the user has a logging configuration."""
     homes = [os.environ.get("SPARK_CONF_DIR"), os.path.join(os.environ.get("SPARK_HOME", ""), "conf")]
     if any(home and os.path.exists(os.path.join(home, "log4j2.properties")) for home in homes):
         return {}

@@ -9,7 +9,7 @@ import pyspark
 import pytest
 
 from slipring import local_spark
-from slipring.spark import home
+from slipring.spark import spark_home
 
 INSTALLED = Path(pyspark.__file__).parent
 
@@ -23,8 +23,8 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "slipring"
 
 
-def spark_home() -> Path | None:
-    with home.without_archives():
+def home_for_java() -> Path | None:
+    with spark_home.without_archives():
         found = os.environ.get("SPARK_HOME")
     return Path(found) if found else None
 
@@ -41,11 +41,11 @@ def test_workers_of_a_session_import_the_installed_pyspark(spark):
 
 
 def test_the_home_has_what_spark_needs_and_no_archive_and_is_set_only_while_java_starts(cache):
-    found = spark_home()
+    found = home_for_java()
     assert found.parent.parent == cache and (found / "bin/spark-submit").is_file()
     assert list((found / "jars").glob("spark-core*.jar")) and not (found / "python").exists()
     assert "SPARK_HOME" not in os.environ
-    assert spark_home() == found
+    assert home_for_java() == found
     assert list(cache.iterdir()) == [found.parent]
     assert sorted(path.name for path in found.parent.iterdir()) == ["home", "installed"]
 
@@ -54,29 +54,29 @@ def test_a_spark_home_or_an_interpreter_that_the_user_chose_is_left_alone(cache,
     other = tmp_path / "python3"
     other.symlink_to(sys.executable)
     monkeypatch.setenv("PYSPARK_PYTHON", str(other))
-    assert spark_home() is None
+    assert home_for_java() is None
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("SPARK_HOME", "/opt/spark")
-    assert spark_home() == Path("/opt/spark")
+    assert home_for_java() == Path("/opt/spark")
     assert not cache.exists()
 
 
 def test_a_home_that_others_could_change_or_that_leads_elsewhere_is_not_used(cache, tmp_path):
-    found = spark_home()
+    found = home_for_java()
     for directory in (found, *found.parents[:2]):
         directory.chmod(0o777)
-        assert spark_home() is None
+        assert home_for_java() is None
         directory.chmod(0o700)
-    assert spark_home() == found
+    assert home_for_java() == found
     (found / "bin").unlink()
     (found / "bin").symlink_to(tmp_path)
-    assert spark_home() is None
+    assert home_for_java() is None
 
 
 def test_without_a_directory_for_caches_spark_starts_as_usual(cache):
     cache.parent.rmdir()
     cache.parent.write_text("not a directory")
-    assert spark_home() is None
+    assert home_for_java() is None
     cache.parent.unlink()
     cache.parent.mkdir()
 
@@ -87,7 +87,7 @@ def test_what_is_kept_of_removed_installations_goes(cache):
     stale.mkdir()
     (stale / "installed").symlink_to("/nowhere/pyspark")
     (stale / "classes.jsa").write_bytes(b"large")
-    assert spark_home() is not None
+    assert home_for_java() is not None
     assert not stale.exists()
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from slipring.spark import interpreter
+from slipring.spark import worker_python
 from support.spark import quick_environment
 
 pytestmark = pytest.mark.timeout(600)
@@ -75,12 +75,12 @@ def test_another_python_that_was_asked_for_stays_or_is_named(bare, tmp_path, mon
     monkeypatch.setenv("PATH", bare["PATH"])
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     context = Context(sys.executable)
-    assert not interpreter.settle(context)
+    assert not worker_python.settle(context)
     context = Context("python3")
-    assert interpreter.settle(context) and context.pythonExec == sys.executable
+    assert worker_python.settle(context) and context.pythonExec == sys.executable
     for chosen in (str(tmp_path / "python3"), "/nowhere/python"):
-        with pytest.raises(interpreter.NoSlipring, match="set PYSPARK_PYTHON to a Python with"):
-            interpreter.settle(Context(chosen))
+        with pytest.raises(worker_python.NoSlipring, match="set PYSPARK_PYTHON to a Python with"):
+            worker_python.settle(Context(chosen))
     monkeypatch.setenv("PYSPARK_PYTHON", "python3")
-    with pytest.raises(interpreter.NoSlipring, match="no slipring here"):
-        interpreter.settle(Context("python3"))
+    with pytest.raises(worker_python.NoSlipring, match="no slipring here"):
+        worker_python.settle(Context("python3"))

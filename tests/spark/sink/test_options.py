@@ -7,7 +7,7 @@ from pyspark.sql.types import BinaryType, DoubleType, IntegerType, LongType, Str
 
 import slipring
 from slipring.spark.sink import options as sink_options
-from slipring.spark.sink.rows import Rows, check_schema
+from slipring.spark.sink.staged_rows import StagedRows, check_schema
 
 
 @pytest.fixture
@@ -108,15 +108,15 @@ def batch(**columns) -> pa.RecordBatch:
     ],
 )
 def test_a_row_that_can_never_be_published_is_refused_while_it_is_staged(options, columns, error, argument):
-    rows = Rows(options(capacity="4096"))
+    rows = StagedRows(options(capacity="4096"))
     with pytest.raises(error) as caught:
-        list(rows.staged(iter([batch(**columns)])))
+        list(rows.batches(iter([batch(**columns)])))
     assert caught.value.argument == argument
 
 
 def test_the_largest_message_that_fits_is_taken_and_the_option_topic_goes_before_the_column(options, bus):
-    rows = Rows(options(capacity="4096", topic="b"))
+    rows = StagedRows(options(capacity="4096", topic="b"))
     given = batch(value=[b"x" * 4096, b""], topic=["a", None], type=[None, None])
-    (staged,) = rows.staged(iter([given.slice(0, 0), given]))
+    (staged,) = rows.batches(iter([given.slice(0, 0), given]))
     assert staged.to_pylist()[1] == {"value": b"", "topic": "b", "type": "", "sender": ""}
     assert (rows.count, rows.topics, bus.topics()) == (2, ("b",), ["b"])

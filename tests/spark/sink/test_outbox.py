@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 import slipring
-from slipring._bus.exactly_once import process_identity as life
+from slipring._bus.exactly_once import process_identity
 from slipring._bus.exactly_once.outbox import Batch, Outbox, Part
-from slipring.spark.sink.publish import Publishing
-from slipring.spark.sink.rows import STAGED
+from slipring.spark.sink.batch_publisher import BatchPublisher
+from slipring.spark.sink.staged_rows import STAGED
 from slipring.spark.sink.writer import Staged, StreamWriter
 
 ROWS = 6
@@ -37,7 +37,7 @@ def stage(outbox: Outbox, number: int, rows: list[tuple[str, str]], owner: str =
 
 
 def publish(bus, outbox: Outbox, batch: Batch, timeout: float | None = None) -> None:
-    outbox.publish(batch, Publishing(bus, outbox, timeout).send)
+    outbox.publish(batch, BatchPublisher(bus, outbox, timeout).send)
 
 
 def bodies(sub) -> list[str]:
@@ -138,7 +138,7 @@ def test_a_full_topic_holds_the_batch_until_its_time_is_up_and_it_goes_on_from_t
     outbox = Outbox(bus.path, "query")
     rows = [("a", str(number)) for number in range(40)]
     batch = stage(outbox, 7, rows)
-    with pytest.raises(slipring.Full, match="goes on") as caught:
+    with pytest.raises(slipring.Full, match="continues with the rest of the batch") as caught:
         publish(bus, outbox, batch, timeout=0.01)
     assert caught.value.argument == "timeout"
     got = bodies(sub)
@@ -207,7 +207,7 @@ def test_two_processes_do_not_publish_for_one_query_at_once(bus, processes, back
 def test_doctor_clears_what_dead_jobs_staged_and_keeps_a_batch_that_was_begun(bus):
     bus.create("a", delivery="reliable", capacity=4096, slots=16)
     sub = bus.subscriber("a")
-    alive = life.mark(os.getpid())
+    alive = process_identity.mark(os.getpid())
     living, query, brief = (Outbox(bus.path, job) for job in ("living", "query", "job-1"))
     stage(living, 0, rows_of(0), owner=alive)
     publish(bus, query, stage(query, 0, [("a", "x"), ("a", "y")]))

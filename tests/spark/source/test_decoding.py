@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import types as T
 
 from slipring.spark.decode import ddl
-from slipring.spark.decode.decoding import Decoder
+from slipring.spark.decode.decoder import Decoder
 from slipring.spark.errors import BadValue
 from slipring.spark.source import parsing, schema
 
@@ -42,7 +42,8 @@ def decoder(bus, bus_root):
 
     def make(**options):
         given = {"bus": "test", "root": str(bus_root), "subscribe": "imu", "columns": "offset"}
-        return Decoder(parsing.parse({**given, **options}))
+        found = parsing.parse({**given, **options})
+        return Decoder(found.values, found.columns, schema.of_frame(found))
 
     return make
 
@@ -181,7 +182,8 @@ def test_schemas_mean_what_spark_means_by_them(text, expected):
 
 
 @pytest.mark.parametrize(
-    "text", ["a", "a int b int", "a array<int", "a int,", "1 int", "a decimal(39,1)", "a ;"]
+    "text",
+    ["a", "a int b int", "a array<int", "a int,", "1 int", "a decimal(39,1)", "a ;", '{"fields": [1]}'],
 )
 def test_texts_that_are_no_schema_are_refused(text):
     with pytest.raises(ddl.BadSchema):

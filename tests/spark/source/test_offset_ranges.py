@@ -4,7 +4,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipring.spark.source import offset_ranges as plan
+from slipring.spark.source import offset_ranges
 from slipring.spark.source.offset_ranges import Range
 
 sizes = st.integers(0, 10**7)
@@ -17,7 +17,7 @@ sizes = st.integers(0, 10**7)
 )
 def test_pieces_are_the_same_sequences_in_order(ranges, min_partitions, max_records):
     whole = [Range(f"t{at}", at, start, start + size) for at, (start, size) in enumerate(ranges)]
-    pieces = plan.split(whole, min_partitions, max_records)
+    pieces = offset_ranges.split(whole, min_partitions, max_records)
     for one in whole:
         at = one.start
         for piece in (piece for piece in pieces if piece.topic == one.topic):
@@ -30,13 +30,13 @@ def test_pieces_are_the_same_sequences_in_order(ranges, min_partitions, max_reco
 
 
 def test_pieces_of_like_size_go_where_the_backlog_is():
-    pieces = plan.split([Range("a", 1, 0, 900), Range("b", 1, 0, 100)], min_partitions=10)
+    pieces = offset_ranges.split([Range("a", 1, 0, 900), Range("b", 1, 0, 100)], min_partitions=10)
     assert len(pieces) == 10 and {piece.size for piece in pieces} == {100}
 
 
 @given(st.integers(1, 10**6), st.dictionaries(st.sampled_from("abcdefg"), sizes))
 def test_rows_are_shared_by_backlog_and_nobody_starves(limit, backlogs):
-    shares = plan.share_rows(limit, backlogs)
+    shares = offset_ranges.share_rows(limit, backlogs)
     for topic, backlog in backlogs.items():
         assert (shares.get(topic, 0) > 0) == (backlog > 0)
         assert shares.get(topic, 0) <= max(backlog, 0)
@@ -59,7 +59,7 @@ def test_bytes_are_shared_and_each_topic_gets_a_message(limit, bodies):
         return end
 
     wanted = {topic: len(messages) for topic, messages in bodies.items()}
-    ends = plan.share_bytes(limit, wanted, end_of)
+    ends = offset_ranges.share_bytes(limit, wanted, end_of)
     assert ends.keys() == wanted.keys()
     assert all(1 <= ends[topic] <= wanted[topic] for topic in ends)
     used = sum(sum(bodies[topic][: ends[topic]]) for topic in ends)
@@ -75,5 +75,5 @@ def test_what_small_topics_do_not_need_goes_to_the_others():
     def end_of(topic, size):
         return max(1, min(bodies[topic], size))
 
-    ends = plan.share_bytes(10_000, bodies, end_of)
+    ends = offset_ranges.share_bytes(10_000, bodies, end_of)
     assert ends["small"] == 10 and ends["large"] > 9_000

@@ -7,9 +7,8 @@ import pytest
 
 from slipring._bus.ranges import COLUMNS
 from slipring.spark import errors as failures
-from slipring.spark.decode import decoding
 from slipring.spark.errors import BadOption
-from slipring.spark.source import parsing, schema, topics
+from slipring.spark.source import open_topics, parsing, schema
 from slipring.spark.source.data_source import DefaultSource
 from slipring.spark.source.options import KNOWN
 
@@ -23,7 +22,7 @@ def given(bus, bus_root):
 
 WRONG = [
     ("subscrib", {"subscrib": "imu"}, "did you mean subscribe"),
-    ("path", {"path": "/somewhere"}, "there is no such option"),
+    ("path", {"path": "/somewhere"}, "has no such option"),
     ("subscribe", {"subscribe": "nobody"}, "there is no topic 'nobody'"),
     ("subscribe", {"subscribe": "imu,,cmd"}, "empty name"),
     ("subscribe", {"subscribe": "imu,imu"}, "twice"),
@@ -41,8 +40,8 @@ WRONG = [
     ("startingOffsets", {"startingOffsets": '{"imu": true}'}, "True of topic 'imu'"),
     ("startingOffsets", {"startingOffsets": '{"gps": 1}'}, "'gps' is not among"),
     ("startingOffsets", {"startingOffsets": "latest", "startingTimestamp": "0"}, "contradicts"),
-    ("startingTimestamp", {"startingTimestamp": "yesterday"}, "is no time"),
-    ("startingTimestamp", {"startingTimestamp": "2026-01-01T00:00:00"}, "has no zone"),
+    ("startingTimestamp", {"startingTimestamp": "yesterday"}, "is not a time"),
+    ("startingTimestamp", {"startingTimestamp": "2026-01-01T00:00:00"}, "has no time zone"),
     ("startingTimestamp", {"startingTimestamp": "1794801229755178396"}, "too large for milliseconds"),
     ("endingOffsets", {"endingOffsets": "latest", "endingTimestamp": "0"}, "contradicts"),
     ("maxOffsetsPerTrigger", {"maxOffsetsPerTrigger": "10", "endingOffsets": "latest"}, "contradicts"),
@@ -64,19 +63,19 @@ WRONG = [
     ("valueFormat", {"valueFormat": "xml", "valueSchema": "x int"}, "json, msgpack, numpy, arrow"),
     ("valueFormat", {"valueFormat": "nowhere:decode", "valueSchema": "x int"}, "no such function"),
     ("valueFormat", {"valueFormat": "json:nothing", "valueSchema": "x int"}, "no such function"),
-    ("valueFormat", {"valueFormat": "string:digits", "valueSchema": "x int"}, "is no function"),
+    ("valueFormat", {"valueFormat": "string:digits", "valueSchema": "x int"}, "is not a function"),
     ("valueSchema", {"valueFormat": "json"}, "it is missing"),
     ("valueSchema", {"valueFormat": "json", "valueSchema": "x what"}, "'what'"),
     ("valueSchema", {"valueFormat": "json", "valueSchema": "topic string"}, "two columns topic"),
     ("valueSchema", {"valueFormat": "json", "valueSchema": '{"type": "no"}'}, "StructType"),
     ("valueDtype", {"valueFormat": "numpy"}, "it is missing"),
     ("valueDtype", {"valueFormat": "numpy", "valueDtype": "f8"}, "named fields"),
-    ("valueDtype", {"valueFormat": "numpy", "valueDtype": "[('x', 'wild')]"}, "no numpy dtype"),
+    ("valueDtype", {"valueFormat": "numpy", "valueDtype": "[('x', 'wild')]"}, "not a numpy dtype"),
     ("valueDtype", {"valueFormat": "json", "valueDtype": "f8", "valueSchema": "x int"}, "belongs to"),
     (
         "valueSchema",
         {"valueFormat": "numpy", "valueDtype": "[('x','f8')]", "valueSchema": "y int"},
-        "no field",
+        "has no field y",
     ),
 ]
 
@@ -165,8 +164,7 @@ def test_sizes_times_and_lists_are_understood(given):
     assert options.max_delay_s == 90 and options.group_expires_s == 7 * 86400
     assert options.starting.time_ns == 1769857200_000001000
     assert options.columns == ("value", "offset")
-    topics.check(options)
-    decoding.check(options)
+    open_topics.check(options)
 
 
 def test_the_document_names_every_option_column_and_failure():

@@ -8,8 +8,7 @@ import pytest
 import slipring
 from layout import document
 from slipring.spark.errors import CursorGone, CursorInUse, CursorMoved, DataLoss
-from slipring.spark.source import cursors
-from slipring.spark.source import micro_batch_stream as progress
+from slipring.spark.source import micro_batch_stream, query_cursors
 from spark.source.readers import position
 from support.waiting import eventually
 
@@ -60,16 +59,16 @@ def test_a_batch_that_leaves_room_is_not_released_by_itself_until_it_is_long_ago
 ):
     reader = driven(subscribe="cmd", groupId="g", startingOffsets='{"cmd": 5}')
     assert len(reader.batch()) == 5
-    monkeypatch.setattr(progress, "RELEASE_AFTER_S", 1e9)
+    monkeypatch.setattr(micro_batch_stream, "RELEASE_AFTER_S", 1e9)
     assert not reader.log()
     assert position(bus) == 5
-    monkeypatch.setattr(progress, "RELEASE_AFTER_S", -1.0)
+    monkeypatch.setattr(micro_batch_stream, "RELEASE_AFTER_S", -1.0)
     assert reader.log() and reader.read() == []
     assert position(bus) == 10
 
 
 def test_two_live_queries_of_one_group_are_refused(driven, cmd, monkeypatch):
-    monkeypatch.setattr(cursors, "PREDECESSOR_ENDS_S", 0.2)
+    monkeypatch.setattr(query_cursors, "PREDECESSOR_ENDS_S", 0.2)
     first = driven(subscribe="cmd", groupId="g", startingOffsets="earliest")
     first.batch()
     with pytest.raises(CursorInUse, match="option groupId: a live query or subscriber reads topic 'cmd'"):

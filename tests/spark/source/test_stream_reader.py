@@ -10,8 +10,8 @@ import pytest
 from slipring.spark import errors as failures
 from slipring.spark.bus_directory import BusDirectory
 from slipring.spark.errors import BadOption, OtherHost
-from slipring.spark.source import offset_ranges as plan
-from slipring.spark.source.loss_report import Tally, add
+from slipring.spark.source import offset_ranges
+from slipring.spark.source.loss_report import LossReport, add
 from spark.source.readers import values
 from support.waiting import eventually
 
@@ -179,12 +179,12 @@ def test_a_bus_directory_is_known_by_what_it_is_and_not_by_its_path(bus, imu, tm
 
 
 def test_losses_of_a_task_that_was_tried_again_count_once():
-    tally = Tally()
-    piece, other = plan.Range("imu", 1, 0, 100), plan.Range("imu", 1, 100, 200)
+    report = LossReport()
+    piece, other = offset_ranges.Range("imu", 1, 0, 100), offset_ranges.Range("imu", 1, 100, 200)
     for lost, task in ((3, piece), (5, piece), (5, piece), (2, other)):
-        assert add(tally.path, task, lost)
-    assert tally.by_topic() == {"imu": 7} == tally.by_topic()
-    tally.close()
+        assert add(report.path, task, lost)
+    assert report.by_topic() == {"imu": 7} == report.by_topic()
+    report.close()
     assert not add("/proc/0/fd/0", piece, 1)
 
 

@@ -35,7 +35,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 import slipring
 from slipring.errors import SlipringError
-from slipring.spark.source import offsets, parsing, topics
+from slipring.spark.source import offsets, open_topics, parsing
 from slipring.spark.source.data_source import DefaultSource
 from slipring.spark.source.options import SourceOptions
 from slipring.spark.source.stream_reader import StreamReader
@@ -67,7 +67,7 @@ class RecordingSource(DefaultSource):
         return "slipring-recording"
 
     def schema(self) -> StructType:
-        topics.check(self._source_options())
+        open_topics.check(self._source_options())
         return StructType([StructField("file", StringType(), True)])
 
     def streamReader(self, schema: StructType) -> RecordingReader:

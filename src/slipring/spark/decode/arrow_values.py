@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that are Arrow IPC streams: each row of a message's batches is a row of the frame."""
+"""Values that are Arrow IPC streams: each row of a message's batches is a row of the DataFrame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def columns_of(
     values: pa.Array, arrow: pa.Schema
 ) -> tuple[list[pa.Array], list[int], dict[int, str], set[int]]:
-    """The columns; of which message each row is; which messages are bad, and why; which have no value."""
+    """Return the columns, the message of each row, the bad messages with the reason, and those without a value."""
     import pyarrow as pa
 
     tables, rows, bad, empty = [], [], {}, set()
@@ -23,7 +23,7 @@ def columns_of(
         try:
             with pa.ipc.open_stream(value.as_buffer()) as stream:
                 found = stream.read_all()
-                found.validate(full=True)  # anybody can publish anything
+                found.validate(full=True)  # the publisher may have sent anything
                 table = _fitted(found, arrow)
         except (pa.ArrowException, OSError, ValueError) as error:
             bad[at] = f"{type(error).__name__}: {error}"
@@ -38,7 +38,7 @@ def columns_of(
 
 
 def _fitted(table: pa.Table, arrow: pa.Schema) -> pa.Table:
-    """By name, in the given types; a column that is not there is NULL."""
+    """Return the columns of the schema, found by name and cast to its types; a missing column is NULL."""
     import pyarrow as pa
 
     columns = [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas as people write them: "x DOUBLE, tags ARRAY<STRING>", or the JSON of a StructType.
+"""Parse schemas: "x DOUBLE, tags ARRAY<STRING>", or the JSON of a StructType.
 
-Spark's own parser lives in the JVM and is not to be had where a DataFrame's options are checked. What is
-taken here Spark takes too, with the same meaning.
+Spark's own parser runs in the JVM, which cannot be reached where a DataFrame's options are checked. Every schema that
+this parser accepts has the same meaning for Spark.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|([A-Za-z_][A-Za-z0-9_]*)|(\d+)|([<>
 
 
 class BadSchema(ValueError):
-    """A text that is no schema; its message says at which place."""
+    """A text is not a schema; the message names the place."""
 
 
 def parse(text: str) -> T.StructType:
     if text.lstrip().startswith("{"):
         try:
             return T.StructType.fromJson(json.loads(text))
-        except (ValueError, KeyError, TypeError) as error:
-            raise BadSchema(f"it is no JSON of a StructType: {error}") from None
+        except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
+            raise BadSchema(f"it is not the JSON of a StructType: {error}") from None
     return _Parser(text).whole()
 
 
@@ -56,7 +56,7 @@ class _Parser:
         while at < end:
             match = _TOKEN.match(text, at)
             if match is None:
-                raise BadSchema(f"{text[at:].strip()[:20]!r} cannot be understood")
+                raise BadSchema(f"{text[at:].strip()[:20]!r} is not part of a schema")
             self._tokens.append((match[0].strip(), match.end()))
             at = match.end()
 
@@ -76,7 +76,7 @@ class _Parser:
 
     def _wrong(self, expected: str) -> BadSchema:
         found = self._peek() or "its end"
-        return BadSchema(f"{self._text!r} has {found!r} where {expected} should be")
+        return BadSchema(f"{self._text!r} has {found!r} where {expected} is expected")
 
     def _expect(self, token: str) -> None:
         if self._peek() != token:
@@ -143,5 +143,7 @@ class _Parser:
         self._expect(")")
         precision, scale = numbers[0], (*numbers, 0)[1]
         if not 0 < precision <= 38 or scale > precision:
-            raise BadSchema(f"decimal({precision},{scale}) is none: 1 to 38 digits, of them the scale")
+            raise BadSchema(
+                f"decimal({precision},{scale}): precision must be 1 to 38, and scale at most the precision"
+            )
         return T.DecimalType(precision, scale)

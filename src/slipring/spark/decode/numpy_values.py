@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that are numpy structures: one record of a fixed dtype in each message, decoded by columns, not by
-rows."""
+"""Values that are numpy structures: one record of a fixed dtype per message, decoded column by column."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ _KINDS: dict[str, T.DataType] = {
 
 
 def dtype_of(text: str | None) -> Any:
-    """The dtype that option valueDtype names: "[('x', '<f4'), ('y', '<f4')]", or anything numpy.dtype
-    takes."""
+    """Return the dtype of option valueDtype, such as "[('x', '<f4'), ('y', '<f4')]" or any text for numpy.dtype."""
     try:
         import numpy
     except ImportError:
@@ -47,19 +45,23 @@ def dtype_of(text: str | None) -> Any:
             "valueFormat", 'numpy needs the package numpy: pip install "slipring[numpy]"'
         ) from None
     if text is None:
-        raise BadOption(OPTION, "it is missing: give the record, such as [('x', '<f4'), ('y', '<f4')]")
+        raise BadOption(
+            OPTION, "it is missing: give the record's fields, such as [('x', '<f4'), ('y', '<f4')]"
+        )
     try:
         described = ast.literal_eval(text) if text.lstrip().startswith(("[", "{")) else text
         dtype = numpy.dtype(described)
     except (TypeError, ValueError, SyntaxError) as error:
-        raise BadOption(OPTION, f"{text!r} is no numpy dtype: {error}") from None
+        raise BadOption(OPTION, f"{text!r} is not a numpy dtype: {error}") from None
     if dtype.names is None or dtype.hasobject or dtype.itemsize == 0:
-        raise BadOption(OPTION, f"{text!r} is no structure with named fields: write [('x', '<f8')]")
+        raise BadOption(
+            OPTION, f"{text!r} is not a structure with named fields: write, for example, [('x', '<f8')]"
+        )
     return dtype
 
 
 def schema_of(dtype: Any) -> T.StructType:
-    """The columns of a record, when option valueSchema does not name others."""
+    """Return the columns of a record, the default of option valueSchema."""
     return T.StructType([T.StructField(name, _type_of(dtype[name], name), True) for name in dtype.names])
 
 
@@ -73,12 +75,12 @@ def _type_of(dtype: Any, name: str) -> T.DataType:
         return schema_of(dtype)
     found = _NUMBERS.get(f"{dtype.kind}{dtype.itemsize}") or _KINDS.get(dtype.kind)
     if found is None:
-        raise BadOption(OPTION, f"field {name!r} of type {dtype} has no column type in Spark: leave it out")
+        raise BadOption(OPTION, f"Spark has no column type for field {name!r} of type {dtype}: leave it out")
     return found
 
 
 def columns_of(records: Any, schema: pa.Schema) -> list[pa.Array]:
-    """Arrow columns, of the given types, of a numpy array of records."""
+    """Return the Arrow columns, of the given types, of a numpy array of records."""
     return [_arrow(records[field.name]).cast(field.type) for field in schema]
 
 
@@ -104,7 +106,9 @@ def _arrow(array: Any) -> pa.Array:
 
 
 def records_of(values: pa.Array, dtype: Any) -> tuple[Any, dict[int, str]]:
-    """The records in a column of bodies; those of another size are bad, NULLs neither; both are zeros."""
+    """Return the records in a column of values, and those of a wrong size with the reason.
+
+    A value of a wrong size, and NULL, becomes a record of zeros."""
     import numpy
 
     offsets = numpy.frombuffer(values.buffers()[1], dtype="i4")[
@@ -123,12 +127,12 @@ def records_of(values: pa.Array, dtype: Any) -> tuple[Any, dict[int, str]]:
         if fits[row]:
             records[row] = numpy.frombuffer(body, dtype, 1, int(start))[0]
         elif values[row].is_valid:
-            bad[row] = f"it has {sizes[row]} bytes, a record of option {OPTION} has {dtype.itemsize}"
+            bad[row] = f"it has {sizes[row]} bytes, but a record of option {OPTION} has {dtype.itemsize}"
     return records, bad
 
 
 def without_misfits(records: Any, bad: dict[int, str], schema: pa.Schema) -> tuple[Any, dict[int, str]]:
-    """The same records, those that do not convert to the schema's types made zeros and bad."""
+    """Return the records and the bad ones; records that do not convert to the schema become zeros and bad."""
     import numpy
     import pyarrow as pa
 

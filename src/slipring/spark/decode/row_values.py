@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values decoded one by one: JSON, msgpack, a function of the user's."""
+"""Values that are decoded one by one: JSON, msgpack, or by a function of the user."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
+import msgspec
 from pyspark.sql import types as T
 
 from ..errors import BadOption
@@ -33,7 +34,7 @@ _PYTHON: dict[type[T.DataType], Any] = {
 
 
 def python_type(kind: T.DataType) -> Any:
-    """What a value of a Spark type is in Python, so that msgspec checks it while it decodes."""
+    """Return the Python type of a Spark type, which msgspec checks while it decodes."""
     if isinstance(kind, T.StructType):
         fields: dict[str, Any] = {field.name: python_type(field.dataType) | None for field in kind.fields}
         return TypedDict("Record", fields, total=False)  # type: ignore[operator]
@@ -42,18 +43,12 @@ def python_type(kind: T.DataType) -> Any:
     if isinstance(kind, T.MapType):
         return dict[python_type(kind.keyType), python_type(kind.valueType) | None]  # type: ignore[misc]
     if type(kind) not in _PYTHON:
-        raise BadOption(
-            "valueSchema", f"values of type {kind.simpleString()} cannot be decoded: use a string"
-        )
+        raise BadOption("valueSchema", f"type {kind.simpleString()} cannot be decoded: use string")
     return _PYTHON[type(kind)]
 
 
 def by_msgspec(value_format: str, schema: T.StructType) -> Decode:
-    try:
-        import msgspec
-    except ImportError:
-        why = f'{value_format} needs the package msgspec: pip install "slipring[calls]"'
-        raise BadOption("valueFormat", why) from None
+    """Return the decoder for valueFormat json or msgpack."""
     kind = python_type(schema)
     if value_format == "json":
         return msgspec.json.Decoder(kind).decode
@@ -61,14 +56,13 @@ def by_msgspec(value_format: str, schema: T.StructType) -> Decode:
 
 
 def by_function(name: str) -> Decode:
-    """module:function, which is given the bytes of a message and returns a dict by the names of option
-    valueSchema."""
+    """Return the user's module:function, which takes a message's bytes and returns a dict with valueSchema's names."""
     module, _, function = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         raise BadOption("valueFormat", f"{name}: there is no such function: {error}") from None
     if not callable(found):
-        raise BadOption("valueFormat", f"{name} is no function")
+        raise BadOption("valueFormat", f"{name} is not a function")
     decode: Decode = found
     return decode

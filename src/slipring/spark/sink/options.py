@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of the sink, checked before a row is looked at.
+"""The options of the sink, checked before any row is read.
 
-bus, root            the bus, as slipring.Bus has them
-topic                where all rows go; without it the DataFrame needs a column "topic"
-delivery, capacity   of topics that do not exist yet; one that exists must have the same
-timeout              seconds to wait for room on a reliable topic before the batch fails; default: for ever
-txnAppId, txnVersion batch writes: a version of that application that was published is not published again
+bus, root            the bus, as for slipring.Bus
+topic                the topic of all rows; without it the DataFrame needs a column "topic"
+delivery, capacity   for topics that do not exist yet; an existing topic must have the same
+timeout              seconds to wait for room on a reliable topic before the batch fails; default: no limit
+txnAppId, txnVersion batch writes: a published version of that application is not published again
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from slipring._bus.transports import address_of
 from slipring.errors import BadArgument
 
 NAMES: Final = ("bus", "root", "topic", "delivery", "capacity", "timeout", "txnAppId", "txnVersion")
-SPARKS_OWN: Final = ("checkpointlocation", "queryname")  # handed to us with ours
+SPARKS_OWN: Final = ("checkpointlocation", "queryname")  # passed by Spark among the others
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class SinkOptions:
 
 
 def parse(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
-    """What the user wrote, or BadArgument that names the option."""
+    """Check and convert the options; BadArgument names a wrong one."""
     options = {name.lower(): text for name, text in given.items() if name.lower() not in SPARKS_OWN}
     known = {name.lower(): name for name in NAMES}
     for name in options:
         if name == "path":
-            raise BadArgument("path: a topic has no path; name it with option topic", argument="path")
+            raise BadArgument("option path: a topic has no path; name it with option topic", argument="path")
         if name not in known:
             listed = ", ".join(NAMES)
-            raise BadArgument(f"option {name!r} is not one of the sink's: {listed}", argument=name)
+            raise BadArgument(f"the sink has no option {name!r}; its options are {listed}", argument=name)
     app, version = _transaction(options, streaming)
     return SinkOptions(
         **_bus(options),
@@ -67,8 +67,11 @@ def parse(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
 def _bus(options: Mapping[str, str]) -> dict[str, str]:
     name, root = options.get("bus", "default"), options.get("root")
     if address := address_of(name, root):
-        hint = "the sink publishes to topics of this host: write there, and mirror the topic by a bridge"
-        raise BadArgument(f"{address} is on another host; {hint}", argument="bus")
+        hint = "write to a bus of this host, and mirror it with slipring bridge"
+        raise BadArgument(
+            f"{address} is on another host, and the sink publishes only to topics of its own host: {hint}",
+            argument="bus",
+        )
     with Bus(name, root=root) as bus:
         return {"bus": bus.name, "root": bus.root}
 
@@ -100,10 +103,9 @@ def _transaction(options: Mapping[str, str], streaming: bool) -> tuple[str | Non
     if app is None and version is None:
         return None, 0
     if streaming:
-        problem = "belongs to batch writes: a stream has its checkpoint"
-        raise BadArgument(f"txnAppId {problem}", argument="txnAppId")
+        raise BadArgument("txnAppId is for batch writes; a stream has its checkpoint", argument="txnAppId")
     if not app or version is None:
-        raise BadArgument("txnAppId and txnVersion belong together: give both", argument="txnVersion")
+        raise BadArgument("txnAppId and txnVersion require each other: give both", argument="txnVersion")
     if not version.isdecimal() or int(version) >= 2**31:
         raise BadArgument(
             f"txnVersion={version!r} must be a number from 0 to 2**31 - 1", argument="txnVersion"

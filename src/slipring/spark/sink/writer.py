@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sink: ``writeStream.format("slipring")`` and ``write.format("slipring")``.
+"""The writers that Spark calls for ``writeStream.format("slipring")`` and ``write.format("slipring")``.
 
-write() runs in Spark's workers and stages rows; commit() runs in another process, when all tasks of the batch
-have succeeded, and publishes them. Spark may run any task several times, and a whole batch again after a
-restart. Rows staged by a failed task are dropped. Published rows are published once
-(slipring._bus.exactly_once.outbox explains why).
+write() runs in Spark's workers and stages rows. commit() runs in another process, after all tasks of the batch have
+succeeded, and publishes the rows. Spark may run a task several times, and a whole batch again after a restart. The
+staged rows of a failed task are dropped. Each row is published once (_bus/exactly_once/outbox.py explains why).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from slipring._bus import directory
 from slipring._bus.exactly_once import leftovers as outbox_leftovers
-from slipring._bus.exactly_once import process_identity as life
+from slipring._bus.exactly_once import process_identity
 from slipring._bus.exactly_once.outbox import BRIEF, Batch, Outbox, Part
 from slipring._bus.logs import log
 from slipring.errors import BadArgument
@@ -32,9 +31,9 @@ from .. import executors
 from ..bus_directory import BusDirectory, this_host
 from ..errors import OtherHost
 from . import options as sink_options
+from .batch_publisher import BatchPublisher
 from .options import SinkOptions
-from .publish import Publishing
-from .rows import STAGED, Rows, capacity, check_schema
+from .staged_rows import STAGED, StagedRows, capacity, check_schema
 
 if TYPE_CHECKING:
     Messages = list["WriterCommitMessage | None"]
@@ -42,17 +41,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Staged(WriterCommitMessage):
-    """What one task staged."""
+    """The rows that one task staged."""
 
     job: str
     partition: int
-    part: Part | None  # None: it had no rows
+    part: Part | None  # None: there were no rows
     topics: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Refused(WriterCommitMessage):
-    """A task ran where the bus directory is not."""
+    """A task ran where the bus directory is not visible."""
 
     host: str
 
@@ -62,7 +61,9 @@ def _prepared(given: Mapping[str, str], schema: StructType, *, streaming: bool) 
     check_schema(schema, options)
     executors.check(options.path)
     if options.topic is not None:
-        capacity(options, options.topic)  # made when missing; other settings than asked for are an error here
+        capacity(
+            options, options.topic
+        )  # creates a missing topic; raises for other settings than the options'
     return options
 
 
@@ -73,8 +74,8 @@ def _stage(
         return Refused(this_host()[0])
     context = TaskContext.get()
     assert context is not None
-    staging = Rows(options)
-    batches = staging.staged(rows)
+    staged = StagedRows(options)
+    batches = staged.batches(rows)
     first = next(batches, None)
     if first is None:
         return Staged(job, context.partitionId(), None, ())
@@ -90,8 +91,8 @@ def _stage(
         if isinstance(error, OSError) and error.errno is not None and not hasattr(error, "argument"):
             raise directory.fault(error, path) from error
         raise
-    part = Part(os.path.basename(path), staging.count, os.stat(path).st_size)
-    return Staged(job, context.partitionId(), part, staging.topics)
+    part = Part(os.path.basename(path), staged.count, os.stat(path).st_size)
+    return Staged(job, context.partitionId(), part, staged.topics)
 
 
 def _publish(options: SinkOptions, bus_directory: BusDirectory, number: int, messages: Messages) -> None:
@@ -107,14 +108,14 @@ def _publish(options: SinkOptions, bus_directory: BusDirectory, number: int, mes
     topics = tuple(sorted({topic for one in staged for topic in one.topics}))
     with options.open() as bus:
         outbox = Outbox(bus.path, staged[0].job)
-        outbox.publish(Batch(number, parts, topics), Publishing(bus, outbox, options.timeout).send)
-    log("spark", "debug", "batch %d is published on %s", number, ", ".join(topics))
+        outbox.publish(Batch(number, parts, topics), BatchPublisher(bus, outbox, options.timeout).send)
+    log("spark", "debug", "batch %d: published on %s", number, ", ".join(topics))
 
 
 def _drop(options: SinkOptions, messages: Messages) -> None:
-    """What was staged for a batch that failed; the next batch, or doctor, finds what is not named here.
+    """Remove the staged rows of a failed batch. The next batch, or doctor, finds those that are not named here.
 
-    Not what a batch is made of that is published in part: it goes on from there.
+    The rows of a batch that is partly published stay: the query continues with them.
     """
     with options.open() as bus:
         for one in messages:
@@ -126,7 +127,7 @@ def _drop(options: SinkOptions, messages: Messages) -> None:
                     log(
                         "spark",
                         "info",
-                        "job %s: %d staged rows of a failed batch are dropped",
+                        "job %s: dropped %d staged rows of a failed batch",
                         one.job,
                         one.part.rows,
                     )
@@ -137,14 +138,14 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
         self._options = _prepared(given, schema, streaming=True)
         self._bus = BusDirectory.of(self._options.path)
-        self._owner = life.mark(life.ancestor("java"))
+        self._owner = process_identity.mark(process_identity.ancestor("java"))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged | Refused:
         context = TaskContext.get()
         assert context is not None
         query = context.getLocalProperty("sql.streaming.queryId")
         batch = context.getLocalProperty("streaming.sql.batchId")
-        assert query and batch, "Spark told neither query nor batch"
+        assert query and batch, "Spark passed no query or batch"
         return _stage(self._options, self._bus, str(uuid.UUID(query)), int(batch), self._owner, iterator)
 
     def commit(self, messages: Messages, batchId: int) -> None:
@@ -157,9 +158,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 class BatchWriter(DataSourceArrowWriter):
     def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
         if overwrite:
-            raise BadArgument(
-                'a topic cannot be overwritten, it only grows: use mode("append")', argument="mode"
-            )
+            raise BadArgument('a topic cannot be overwritten: use mode("append")', argument="mode")
         self._options = _prepared(given, schema, streaming=False)
         self._bus = BusDirectory.of(self._options.path)
         app = self._options.app
@@ -167,7 +166,7 @@ class BatchWriter(DataSourceArrowWriter):
         self._job = (
             f"txn-{hashlib.sha256(app.encode()).hexdigest()[:32]}" if app else f"{BRIEF}{uuid.uuid4()}"
         )
-        self._owner = life.mark(life.ancestor("java"))
+        self._owner = process_identity.mark(process_identity.ancestor("java"))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged | Refused:
         return _stage(self._options, self._bus, self._job, self._options.version, self._owner, iterator)
@@ -183,7 +182,7 @@ class BatchWriter(DataSourceArrowWriter):
         self._forget()
 
     def _forget(self) -> None:
-        """A job without a name is never continued: nothing of it is kept."""
+        """Remove the state of a job without a name, which is never continued."""
         if not self._lasting:
             with self._options.open() as bus:
                 Outbox(bus.path, self._job).remove()

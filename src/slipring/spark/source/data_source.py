@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark's data source "slipring": what Spark asks of it, handed to the reader or writer that answers."""
+"""Spark's data source "slipring": checks the options, and makes the readers and writers that Spark calls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
-from ..decode import decoding
+from ..decode.decoder import Decoder
 from ..errors import BadOption
-from . import parsing, schema, topics
+from . import open_topics, parsing, schema
 from .batch_reader import BatchReader
 from .options import SourceOptions
 from .stream_reader import StreamReader
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 class DefaultSource(DataSource):
-    """``spark.readStream.format("slipring")`` and the like."""
+    """The format "slipring" of ``spark.read``, ``readStream``, ``write`` and ``writeStream``."""
 
     @classmethod
     def name(cls) -> str:
         return "slipring"
 
     def schema(self) -> StructType:
-        """Asked when a DataFrame is made: everything that can be wrong with its options is found here."""
-        given = parsing.parse(self.options)
-        frame = schema.of_frame(given)
-        decoding.check(given)
+        """Return the columns. Spark calls this when a DataFrame is made; every wrong option is found here."""
+        options = parsing.parse(self.options)
+        frame = schema.of_frame(options)
+        _check_decoding(options, frame)
         # defect spark_topics_checked_late: pass
-        topics.check(given)
+        open_topics.check(options)
         return frame
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -42,18 +42,26 @@ class DefaultSource(DataSource):
         return StreamReader(self._checked(schema).for_stream())
 
     def _checked(self, given: StructType) -> SourceOptions:
-        found = parsing.parse(self.options)
-        if given != schema.of_frame(found):
-            raise BadOption("columns", "the columns follow from the options: leave .schema(...) out")
-        decoding.check(found)
-        return found
+        options = parsing.parse(self.options)
+        if given != schema.of_frame(options):
+            raise BadOption("columns", "the options determine the columns: leave .schema(...) out")
+        _check_decoding(options, given)
+        return options
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         from ..sink.writer import StreamWriter
 
-        return StreamWriter(self.options, schema)  # "complete" results are published as a whole, each time
+        return StreamWriter(
+            self.options, schema
+        )  # in output mode "complete" each batch publishes the whole result
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         from ..sink.writer import BatchWriter
 
         return BatchWriter(self.options, schema, overwrite)
+
+
+def _check_decoding(options: SourceOptions, frame: StructType) -> None:
+    """Raise BadOption now for options of which workers could not make a decoder."""
+    if options.values is not None:
+        Decoder(options.values, options.columns, frame)

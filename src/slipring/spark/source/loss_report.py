@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tasks of a stream lost (failOnDataLoss=false), brought back to the source process for its report.
+"""Loss reported by the tasks of a stream to the source process (failOnDataLoss=false).
 
-Spark has no metrics for Python sources, and workers no way back but their rows. So the source process has a
-nameless file in memory, which workers reach through /proc and append a line to. It is gone with the process.
+Spark has no metrics for Python sources, and workers can send back only rows. Therefore the source process has an
+anonymous file in memory. Workers reach it through /proc and append a line. The file disappears with the process.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 
 from .offset_ranges import Range
 
-RECENT = 1000  # tasks that may still be tried again
+RECENT = 1000  # tasks that Spark may still retry
 
 
-class Tally:
+class LossReport:
     def __init__(self) -> None:
         self._fd = os.memfd_create("slipring-lost", os.MFD_CLOEXEC)
         self.path = f"/proc/{os.getpid()}/fd/{self._fd}"
@@ -23,7 +23,7 @@ class Tally:
         self._totals: dict[str, int] = {}
 
     def by_topic(self) -> dict[str, int]:
-        """Messages lost so far. A task that was tried again counts once."""
+        """Return the messages lost so far on each topic. A retried task counts once."""
         unread = os.pread(self._fd, os.fstat(self._fd).st_size - self._read, self._read)
         self._read += len(unread)
         for line in unread.decode().splitlines():
@@ -40,7 +40,7 @@ class Tally:
 
 
 def add(path: str, piece: Range, lost: int) -> bool:
-    """Whether the source process could be told; it may be gone, or out of sight."""
+    """Report a loss; return False if the source process has ended or is not visible from here."""
     line = f"{piece.topic} {piece.generation:x} {piece.start} {lost}\n"  # names of topics have no spaces
     try:
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a stream has come, and how far it may go next: the source process's view of the topics."""
+"""The state of a stream in the source process: where it begins, where its next batch ends, what may be released.
+
+A batch ends with the newest committed messages within the limits (`next_end`). Its ranges follow from the logged
+offsets alone (`ranges`). After Spark has committed it, the cursors move (`release`).
+"""
 
 from __future__ import annotations
 
@@ -10,71 +14,71 @@ from slipring._bus.ranges import Ranges
 
 from .. import executors
 from ..bus_directory import BusDirectory
-from . import offset_ranges as plan
-from . import offsets
-from . import start_offsets as places
-from .cursors import Cursors
-from .loss_report import Tally
+from . import offset_ranges, offsets, start_offsets
+from .loss_report import LossReport
 from .offset_ranges import Range
 from .offsets import Offsets, Position
+from .open_topics import OpenTopics
 from .options import SourceOptions
-from .start_offsets import Place
-from .topics import Topics
+from .query_cursors import QueryCursors
+from .start_offsets import OffsetBound
 
-STREAM_START = Place("startingOffsets", places.LATEST)
-FIRST_SEQUENCE = 0  # where reading begins on a topic that came while the stream ran
-RELEASE_AFTER_S = 30.0  # without messages: what was read is released even if it is little of the ring
+STREAM_START = OffsetBound("startingOffsets", start_offsets.LATEST)
+FIRST_SEQUENCE = 0  # the begin of a topic that appeared while the stream ran
+RELEASE_AFTER_S = 30.0  # without messages: then even a small part of the ring is released
 
 
-class Progress:
+class MicroBatchStream:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._topics = Topics(options)
-        self._cursors = Cursors(options, self._topics.bus)
-        self.tally = Tally()
+        self._topics = OpenTopics(options)
+        self._cursors = QueryCursors(options, self._topics.bus)
+        self.loss_report = LossReport()
         self._first: dict[str, Position] | None = None
         self._ends: dict[str, Position] | None = None  # of an availableNow run
-        self._known: Offsets = {}  # where the newest batch ends, of topics that are read
+        self._known: Offsets = {}  # the end of the newest batch, of topics that are read
         self._waiting_since = time.monotonic()
-        self._released: Offsets | None = None  # for which a batch was asked to release what is before it
-        self._halves: dict[str, tuple[tuple[int, int, int], bool]] = {}  # whether so much was half of a ring
+        self._released: Offsets | None = None  # the offsets for which a releasing batch was requested
+        # by topic: a range, and whether it takes half of the ring
+        self._halves: dict[str, tuple[tuple[int, int, int], bool]] = {}
 
     def close(self) -> None:
         self._cursors.close()
         self._topics.close()
-        self.tally.close()
+        self.loss_report.close()
 
     def directory(self) -> BusDirectory:
-        """What the tasks of a batch have to see, and the executors that run now do."""
+        """Return the bus directory that the tasks have to see; check the executors that run now."""
         executors.check(self._topics.bus.path)
         return BusDirectory.of(self._topics.bus.path)
 
-    # Beginning
+    # Begin
 
     def first(self) -> Offsets:
-        """Where a new stream begins. Spark asks twice; on reliable topics the cursor remembers the answer."""
+        """Return the begin of a new stream. Spark asks twice; on reliable topics the cursor keeps the answer."""
         if self._first is None:
             self._first = {topic: self._begin(topic) for topic in self._topics.names()}
         return self._first
 
     def _begin(self, topic: str, sequence: int | None = None) -> Position:
-        """At a given sequence, or where the options say."""
+        """Return the begin of a topic: a given sequence, or the begin by the options."""
         ranges = self._topics.get(topic)
-        place = self._options.starting or STREAM_START
-        at = self._topics.sequence(topic, place) if sequence is None else sequence
-        exact = sequence is not None or isinstance(place.of(topic), int)
+        bound = self._options.starting or STREAM_START
+        at = self._topics.sequence(topic, bound) if sequence is None else sequence
+        exact = sequence is not None or isinstance(bound.of(topic), int)
         if ranges.delivery == "reliable":
             position, is_new = self._cursors.hold(topic, ranges, at)
-            # What is gone of a sequence that was asked for is loss, and reading finds it. "earliest" is what
-            # is there.
+            # Messages that are gone from a given sequence on are lost; reading finds that. "earliest" is the oldest
+            # present message.
             at = at if is_new and exact else position
         return Position(ranges.generation, at, at)
 
-    # Going on
+    # The end of the next batch
 
-    def following(self, start: Offsets, limited: bool) -> Offsets:
-        """Where the next batch ends; `start` itself when there is none yet. A topic that is read no more keeps its
-        place there: when it is named again, the stream goes on with it."""
+    def next_end(self, start: Offsets, limited: bool) -> Offsets:
+        """Return the end of the next batch, or `start` itself when there is no batch yet.
+
+        A topic that is no longer read keeps its position: when it is named again, the stream continues there."""
         self._known = now = self._present(start)
         ends = {topic: self._end(topic, at) for topic, at in now.items()}
         if limited:
@@ -94,10 +98,10 @@ class Progress:
         return found
 
     def _present(self, start: Offsets) -> dict[str, Position]:
-        """The place on each topic of the stream as it is now: new ones begin, others have to be the same."""
+        """Return the position on each present topic: new topics begin, other topics must have the same generation."""
         names = self._topics.names()
         if self._options.pattern is not None:
-            # One that is gone: an error, or what was unread of it is a last part of the stream.
+            # A removed topic is an error, or its unread messages are its last part of the stream.
             away = start.keys() - set(names)
             names += [topic for topic in away if self._topics.same(topic, start[topic].generation) is None]
         now: dict[str, Position] = {}
@@ -105,7 +109,9 @@ class Progress:
             at = start.get(topic)
             if at is not None:
                 now[topic] = self._continued(topic, at)
-            elif self._ends is None or topic in self._ends:  # else it came after this availableNow run began
+            elif (
+                self._ends is None or topic in self._ends
+            ):  # else the topic appeared after this availableNow run began
                 now[topic] = self._begin(topic, FIRST_SEQUENCE if self._options.pattern else None)
         return now
 
@@ -115,22 +121,22 @@ class Progress:
             if ranges.delivery == "reliable":
                 self._cursors.resume(topic, ranges, at.next)
             return at
-        is_gone = self._topics.find(topic) is None  # and allowed to be; it may come again
+        is_gone = self._topics.find(topic) is None  # loss is allowed; it may appear again
         is_unread = self._final_end(topic, at) > at.next
         return at if is_gone or is_unread else self._begin(topic, FIRST_SEQUENCE)
 
     def _final_end(self, topic: str, at: Position) -> int:
-        """Of a topic that is gone: what lies before it and is not read is lost, and counted by the tasks."""
+        """Return the end of a removed topic; the tasks count the unread messages before it as lost."""
         end = self._cursors.final_end(topic, at.generation)
         return at.next if end is None else max(at.next, end)
 
     def _ranges(self, topic: str, at: Position) -> Ranges | None:
-        """The topic, if it is still the one of that position."""
+        """Return the topic if it still has the generation of that position."""
         ranges = self._topics.find(topic)
         return ranges if ranges is not None and ranges.generation == at.generation else None
 
     def _end(self, topic: str, at: Position) -> int:
-        """Up to where a topic can be read."""
+        """Return the sequence up to which a topic can be read."""
         ranges = self._ranges(topic, at)
         if ranges is None:
             return self._final_end(topic, at)
@@ -143,7 +149,7 @@ class Progress:
         return max(at.next, min(ranges.committed(at.next), fixed.next))
 
     def _readable(self, topic: str, at: Position, end: int) -> int:
-        """From where on there is something left to read."""
+        """Return the first sequence that is left to read."""
         ranges = self._ranges(topic, at)
         return end if ranges is None else min(max(at.next, ranges.oldest()), end)
 
@@ -155,7 +161,7 @@ class Progress:
         self, now: dict[str, Position], ends: dict[str, int], waiting: dict[str, int]
     ) -> dict[str, int]:
         if self._options.max_rows:
-            shares = plan.share_rows(self._options.max_rows, waiting)
+            shares = offset_ranges.share_rows(self._options.max_rows, waiting)
             ends = {topic: end - waiting[topic] + shares.get(topic, 0) for topic, end in ends.items()}
         if self._options.max_bytes:
             wanted = {
@@ -167,21 +173,21 @@ class Progress:
             def end_of(topic: str, size: int) -> int:
                 return self._topics.get(topic).committed(now[topic].next, size=size)
 
-            ends = ends | plan.share_bytes(self._options.max_bytes, wanted, end_of)
+            ends = ends | offset_ranges.share_bytes(self._options.max_bytes, wanted, end_of)
         return ends
 
     def fix_end(self) -> None:
-        """An availableNow run ends at what is there now."""
+        """End an availableNow run with the messages that are present now."""
         self._ends = {}
         for topic in self._topics.names():
             ranges = self._topics.get(topic)
             end = ranges.committed(ranges.oldest())
             self._ends[topic] = Position(ranges.generation, end, end)
 
-    # Batches
+    # A logged batch
 
     def ranges(self, start: Offsets, end: Offsets) -> list[Range]:
-        """What a batch reads: exactly what was logged, also by another run, whatever the options say now."""
+        """Return the ranges of a batch: exactly the logged offsets, also those of an earlier run or other options."""
         found = []
         for topic, at in end.items():
             begin = offsets.beginning(start.get(topic), at)
@@ -197,20 +203,21 @@ class Progress:
         return found
 
     def release(self, end: Offsets) -> None:
-        """Spark has committed everything below: cursors move."""
+        """Move the cursors, because Spark has committed everything before."""
         for topic, at in end.items():
             self._cursors.commit(topic, at.generation, at.next)
 
     def is_release_due(self, end: Offsets) -> bool:
-        """Whether a batch that reads nothing is needed, for Spark to commit the one before: publishers may be waiting
-        for what that one holds, and then no message comes that would make a batch. Once for each place."""
+        """Whether a batch that reads nothing is needed, so that Spark commits the one before. True once per end.
+
+        Publishers may wait for the space that the batch before holds, and then no message makes a next batch."""
         if end == self._released or not any(self._fills_ring(topic, at) for topic, at in end.items()):
             return False
         self._released = end
         return True
 
     def _fills_ring(self, topic: str, at: Position) -> bool:
-        """Half of a ring, or less for long, is held and read."""
+        """Whether the messages that are held and read take half of the ring, or less for a long time."""
         held, ranges = self._cursors.position(topic, at.generation), self._ranges(topic, at)
         if ranges is None or held is None or held >= at.next:
             return False
@@ -229,16 +236,16 @@ class Progress:
             return True
         if end - start > 1:
             return False
-        # One message is always let through by `committed`: what it weighs is asked for.
+        # `committed` always includes one message: read it to learn its size.
         return any(batch.nbytes > half for batch in ranges.batches(start, end, ("value",)))
 
     def report(self) -> dict[str, Any] | None:
-        """Where the stream could be, for Spark's progress: the difference to where it is is the lag."""
+        """Return the offsets up to which the stream could read, for Spark's progress; the difference is the lag."""
         if not self._known:
             return None
         now = {
             topic: Position(at.generation, self._end(topic, at), at.origin)
             for topic, at in self._known.items()
         }
-        lost = self.tally.by_topic()
+        lost = self.loss_report.by_topic()
         return {**offsets.dump(now), "lost": lost} if lost else offsets.dump(now)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic of ranges: how much of each topic a batch takes, and how it is cut into tasks. No topic is
-touched here."""
+"""Arithmetic of ranges: how much of each topic a batch takes, and how that is cut into tasks. No topic is opened."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-HALVINGS = 12  # how exactly the bytes of a small backlog are found out
+HALVINGS = 12  # precision of the bytes of a small backlog
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,9 @@ class Range:
 
 
 def share_rows(limit: int, backlogs: Mapping[str, int]) -> dict[str, int]:
-    """How many of `limit` sequences each topic gets: in proportion to its backlog, and one at least, so that
-    none starves. With fewer sequences allowed than topics wait, the limit is exceeded by those ones."""
+    """Return each topic's share of `limit` sequences, in proportion to its backlog.
+
+    Each topic with a backlog gets at least one, so that none starves, also if that exceeds the limit."""
     waiting = {topic: backlog for topic, backlog in backlogs.items() if backlog > 0}
     total = sum(waiting.values())
     if total <= limit:
@@ -36,10 +36,10 @@ def share_rows(limit: int, backlogs: Mapping[str, int]) -> dict[str, int]:
 
 
 def share_bytes(limit: int, wanted: Mapping[str, int], end_of: Callable[[str, int], int]) -> dict[str, int]:
-    """Where each topic's part of a batch of `limit` bytes ends.
+    """Return the end of each topic's part of a batch of `limit` bytes.
 
-    wanted: where its backlog ends. end_of(topic, size): where `size` bytes of it end, one message at least.
-    Equal parts first; what the topics with a small backlog do not need goes to the others."""
+    wanted: the ends of the backlogs. end_of(topic, size): the end of `size` bytes, and of at least one message.
+    The parts are equal; topics with a small backlog leave the rest of their part to the others."""
     ends: dict[str, int] = {}
     waiting, left = sorted(wanted), limit
     while waiting:
@@ -56,7 +56,7 @@ def share_bytes(limit: int, wanted: Mapping[str, int], end_of: Callable[[str, in
 
 
 def _used(part: int, end: int, end_of: Callable[[int], int]) -> int:
-    """Not less than the bytes up to `end`, which fit into `part`; not more than twice of them."""
+    """Return a bound of the bytes up to `end`, which fit into `part`: between once and twice their number."""
     for _ in range(HALVINGS):
         if part < 2 or end_of(part // 2) < end:
             break
@@ -67,8 +67,10 @@ def _used(part: int, end: int, end_of: Callable[[int], int]) -> int:
 def split(
     ranges: Iterable[Range], min_partitions: int | None = None, max_records: int | None = None
 ) -> list[Range]:
-    """The same sequences in more pieces: none larger than max_records, and min_partitions at least if there
-    are so many sequences. Pieces of a topic are of like size and in order."""
+    """Return the same sequences in more pieces, none larger than max_records.
+
+    There are at least min_partitions pieces, if there are as many sequences. The pieces of a topic have about the same
+    size and are in order."""
     whole = [piece for piece in ranges if piece.size > 0]
     counts = [-(-piece.size // max_records) if max_records else 1 for piece in whole]
     if min_partitions:
@@ -77,7 +79,7 @@ def split(
 
 
 def _raise_counts(counts: list[int], sizes: list[int], target: int) -> None:
-    """Cut once more whichever has the largest pieces, until there are enough."""
+    """Cut the range with the largest pieces once more, until there are enough pieces."""
     total = sum(sizes)
     for at, size in enumerate(sizes):  # most of the way in one step
         counts[at] = max(counts[at], min(size, target * size // total))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of the source, checked when a DataFrame is made.
+"""The options of the source, checked when a DataFrame is made (parsing.py).
 
-What an option means is in docs/spec/spark-source.md. Whether a DataFrame is a stream is not known when it is
-made, so that the few rules that depend on it are checked when it is first used: `for_stream`, `for_batch`.
+docs/spec/spark-source.md defines them. When a DataFrame is made, it is not known whether it is a stream. The rules that
+depend on that are checked when it is first used: `for_stream`, `for_batch`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import slipring
 from slipring._bus.bus import Bus
 
+from ..decode import value_options
+from ..decode.value_options import ValueOptions
 from ..errors import BadOption
-from . import start_offsets as places
-from .start_offsets import Place
+from . import start_offsets
+from .start_offsets import OffsetBound
 
 STREAM_ONLY = (
     "groupId",
@@ -30,7 +32,7 @@ KNOWN = (
     *STREAM_ONLY,
     *BATCH_ONLY,
     *("minPartitions", "maxRecordsPerPartition", "failOnDataLoss", "columns", "includeGaps", "batchBytes"),
-    *("valueFormat", "valueSchema", "valueDtype", "mode"),
+    *value_options.NAMES,
 )
 
 
@@ -43,8 +45,8 @@ class SourceOptions:
     pattern: str | None
     group: str | None
     group_expires_s: float | None
-    starting: Place | None
-    ending: Place | None
+    starting: OffsetBound | None
+    ending: OffsetBound | None
     max_rows: int | None
     max_bytes: int | None
     min_rows: int | None
@@ -55,10 +57,7 @@ class SourceOptions:
     columns: tuple[str, ...]
     gaps: bool
     batch_bytes: int
-    value_format: str | None
-    value_schema: str | None
-    value_dtype: str | None
-    mode: str
+    values: ValueOptions | None  # None: values are not decoded
 
     def open(self) -> Bus:
         return slipring.Bus(self.bus, root=self.root)
@@ -66,14 +65,14 @@ class SourceOptions:
     def for_stream(self) -> SourceOptions:
         for option in BATCH_ONLY:
             if option in self.given:
-                raise BadOption(option, "a stream has no end: use spark.read, or leave it out")
+                raise BadOption(option, "a stream has no end: use spark.read, or omit the option")
         return self
 
     def for_batch(self) -> SourceOptions:
         for option in STREAM_ONLY:
             if option in self.given:
-                raise BadOption(option, "it is for streams: use spark.readStream, or leave it out")
-        for place, word in ((self.starting, places.LATEST), (self.ending, places.EARLIEST)):
-            if place and place.time_ns is None and word in (place.word, *place.sequences.values()):
-                raise BadOption(place.option, f"{word} leaves nothing to read: choose another place")
+                raise BadOption(option, "it is for streams: use spark.readStream, or omit the option")
+        for bound, word in ((self.starting, start_offsets.LATEST), (self.ending, start_offsets.EARLIEST)):
+            if bound and bound.time_ns is None and word in (bound.word, *bound.sequences.values()):
+                raise BadOption(bound.option, f"{word} leaves nothing to read: choose another offset or time")
         return self

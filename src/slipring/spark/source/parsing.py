@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the texts Spark hands over to SourceOptions: each checked by itself and against the others."""
+"""Parse the option texts of Spark into SourceOptions; check each by itself and against the others."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from slipring._bus.ranges import COLUMNS
 from slipring._bus.settings import check_cursor
 from slipring.errors import SlipringError
 
+from ..decode import value_options
 from ..errors import BadOption
-from ..option_text import Texts
-from . import start_offsets as places
+from ..option_text import OptionTexts
+from . import start_offsets
 from .options import BATCH_ONLY, KNOWN, STREAM_ONLY, SourceOptions
-from .start_offsets import Place
+from .start_offsets import OffsetBound
 
 DEFAULT_COLUMNS = COLUMNS[:8]
-MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 BATCH_BYTES = 1 << 20
 MOST_OF_GROUP = 63  # characters of a cursor's name
 TRIGGER_DELAY_S = 15 * 60.0  # as Kafka's source has it
 
 
 def parse(given: Mapping[str, str]) -> SourceOptions:
-    """Check every option by itself and against the others. What is on the bus is checked by
-    `topics.check`."""
-    texts = Texts(given, KNOWN)
+    """Check and convert all options. `open_topics.check` compares them with the topics on the bus."""
+    texts = OptionTexts(given, KNOWN)
     _check_contradictions(texts)
     bus = _bus(texts)
-    value_format = texts.text("valueFormat")
+    values = value_options.parse(texts)
     return SourceOptions(
         given=frozenset(option for option in KNOWN if option in texts),
         bus=bus.name,
@@ -42,8 +41,8 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         pattern=_pattern(texts),
         group=_group(texts),
         group_expires_s=texts.duration_s("groupExpires"),
-        starting=_place(texts, "starting"),
-        ending=_place(texts, "ending"),
+        starting=_bound(texts, "starting"),
+        ending=_bound(texts, "ending"),
         max_rows=texts.number("maxOffsetsPerTrigger"),
         max_bytes=texts.size("maxBytesPerTrigger"),
         min_rows=texts.number("minOffsetsPerTrigger"),
@@ -51,43 +50,39 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         min_partitions=texts.number("minPartitions"),
         max_records=texts.number("maxRecordsPerPartition"),
         fail_on_loss=texts.flag("failOnDataLoss", True),
-        columns=_columns(texts, value_format is not None),
+        columns=_columns(texts, values is not None),
         gaps=texts.flag("includeGaps", False),
         batch_bytes=texts.size("batchBytes") or BATCH_BYTES,
-        value_format=value_format,
-        value_schema=texts.text("valueSchema"),
-        value_dtype=texts.text("valueDtype"),
-        mode=texts.choice("mode", MODES) or MODES[0],
+        values=values,
     )
 
 
-def _check_contradictions(texts: Texts) -> None:
-    texts.not_both("subscribe", "subscribePattern", "name the topics, or a pattern of their names")
-    texts.not_both("startingOffsets", "startingTimestamp", "a stream begins at one place")
-    texts.not_both("endingOffsets", "endingTimestamp", "a batch ends at one place")
+def _check_contradictions(texts: OptionTexts) -> None:
+    texts.not_both("subscribe", "subscribePattern", "give names of topics, or a pattern, but not both")
+    texts.not_both("startingOffsets", "startingTimestamp", "give one of the two")
+    texts.not_both("endingOffsets", "endingTimestamp", "give one of the two")
     if "subscribe" not in texts and "subscribePattern" not in texts:
-        raise BadOption("subscribe", "it is missing: name one or more topics, or give subscribePattern")
+        raise BadOption(
+            "subscribe", "it is missing: name one or more topics, or give option subscribePattern"
+        )
     for ending in BATCH_ONLY:
         for option in STREAM_ONLY:
-            texts.not_both(option, ending, "the one is for streams, the other for batches")
+            texts.not_both(option, ending, "one is for streams, the other for batches")
     if "maxTriggerDelay" in texts and "minOffsetsPerTrigger" not in texts:
-        raise BadOption("maxTriggerDelay", "it means nothing without option minOffsetsPerTrigger")
+        raise BadOption("maxTriggerDelay", "it requires option minOffsetsPerTrigger")
     if "groupExpires" in texts and "groupId" not in texts:
-        raise BadOption("groupExpires", "it means nothing without option groupId")
+        raise BadOption("groupExpires", "it requires option groupId")
     least, most = texts.number("minOffsetsPerTrigger"), texts.number("maxOffsetsPerTrigger")
     if least and most and least > most:
-        raise BadOption("minOffsetsPerTrigger", f"{least} is more than maxOffsetsPerTrigger, {most}")
-    for option in ("valueSchema", "valueDtype", "mode"):
-        if option in texts and "valueFormat" not in texts:
-            raise BadOption(option, "it means nothing without option valueFormat")
+        raise BadOption("minOffsetsPerTrigger", f"{least} is more than maxOffsetsPerTrigger={most}")
 
 
-def _bus(texts: Texts) -> Bus:
+def _bus(texts: OptionTexts) -> Bus:
     name, root = texts.text("bus") or "default", texts.text("root")
     if address := transports.address_of(name, root):
         raise BadOption(
-            "bus", f"{address} is another host's: Spark reads topics on the host they are on; run it "
-            f"there, or mirror the bus to this host with slipring bridge",
+            "bus", f"{address} is on another host, and Spark reads only topics of its own host: run it there, "
+            f"or mirror the bus to this host with slipring bridge",
         )  # fmt: skip
     try:
         return slipring.Bus(name, root=None if root is None else os.path.abspath(root))
@@ -95,7 +90,7 @@ def _bus(texts: Texts) -> Bus:
         raise BadOption("root" if error.argument == "root" else "bus", str(error)) from None
 
 
-def _topics(texts: Texts, bus: Bus) -> tuple[str, ...]:
+def _topics(texts: OptionTexts, bus: Bus) -> tuple[str, ...]:
     names = texts.names("subscribe")
     for name in names:
         try:
@@ -105,16 +100,16 @@ def _topics(texts: Texts, bus: Bus) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _pattern(texts: Texts) -> str | None:
+def _pattern(texts: OptionTexts) -> str | None:
     pattern = texts.text("subscribePattern")
     try:
         re.compile(pattern or "")
     except re.error as error:
-        raise BadOption("subscribePattern", f"{pattern!r} is no regular expression: {error}") from None
+        raise BadOption("subscribePattern", f"{pattern!r} is not a regular expression: {error}") from None
     return pattern
 
 
-def _group(texts: Texts) -> str | None:
+def _group(texts: OptionTexts) -> str | None:
     group = texts.text("groupId")
     try:
         check_cursor(group, None)
@@ -122,32 +117,33 @@ def _group(texts: Texts) -> str | None:
         raise BadOption("groupId", str(error)) from None
     if group is not None and len(group) > MOST_OF_GROUP:
         raise BadOption(
-            "groupId", f"a cursor's name has at most {MOST_OF_GROUP} characters, not {len(group)}"
+            "groupId", f"it has {len(group)} characters; the name of a cursor has at most {MOST_OF_GROUP}"
         )
     return group
 
 
-def _place(texts: Texts, side: str) -> Place | None:
-    place = _given_place(texts, side)
+def _bound(texts: OptionTexts, side: str) -> OffsetBound | None:
+    """Return the bound that the options of one side give; side: "starting" or "ending"."""
+    bound = _given_bound(texts, side)
     named = texts.names("subscribe")
-    for topic in place.sequences if place and named else ():
+    for topic in bound.sequences if bound and named else ():
         if topic not in named:
-            raise BadOption(f"{side}Offsets", f"topic {topic!r} is not among those of option subscribe")
-    return place
+            raise BadOption(f"{side}Offsets", f"topic {topic!r} is not among the topics of option subscribe")
+    return bound
 
 
-def _given_place(texts: Texts, side: str) -> Place | None:
+def _given_bound(texts: OptionTexts, side: str) -> OffsetBound | None:
     offsets, time = texts.text(f"{side}Offsets"), texts.text(f"{side}Timestamp")
     if time is not None:
-        return places.by_time(f"{side}Timestamp", time)
-    word = places.EARLIEST if side == "starting" else places.LATEST
-    return None if offsets is None else places.by_offsets(f"{side}Offsets", offsets, word)
+        return start_offsets.by_time(f"{side}Timestamp", time)
+    word = start_offsets.EARLIEST if side == "starting" else start_offsets.LATEST
+    return None if offsets is None else start_offsets.by_offsets(f"{side}Offsets", offsets, word)
 
 
-def _columns(texts: Texts, decoded: bool) -> tuple[str, ...]:
+def _columns(texts: OptionTexts, decoded: bool) -> tuple[str, ...]:
     names = texts.names("columns")
     for name in names:
         if name not in COLUMNS:
-            raise BadOption("columns", f"there is no column {name}: there are {', '.join(COLUMNS)}")
+            raise BadOption("columns", f"there is no column {name}: the columns are {', '.join(COLUMNS)}")
     default = tuple(name for name in DEFAULT_COLUMNS if not decoded or name != "value")
     return names or default

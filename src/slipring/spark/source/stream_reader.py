@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream reader: what Spark asks the long-lived source process, and how it is answered.
+"""The stream reader: the calls that Spark makes to a stream of topics.
 
-Everything here runs in that one process, except `read`, which runs in workers on a pickled copy. Nothing is
-remembered that a restart would need: offsets are Spark's, in its checkpoint; what must not be reclaimed is
-kept by cursors, in the topics. docs/spec/spark-source.md has the order of calls and what each death leaves.
+All of them run in one long-lived source process, except `read`, which runs in workers on a pickled copy. The reader has
+no state that a restart needs: Spark's checkpoint has the offsets, and cursors in the topics keep the messages.
+docs/spec/spark-source.md has the order of calls and the effects of each death.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from . import offset_ranges as plan
-from . import offsets, tasks
-from .micro_batch_stream import Progress
+from . import offset_ranges, offsets, tasks
+from .micro_batch_stream import MicroBatchStream
 from .options import SourceOptions
 from .tasks import Task
 
@@ -34,22 +33,23 @@ if TYPE_CHECKING:
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._progress: Progress | None = None
+        self._stream: MicroBatchStream | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_options": self._options, "_progress": None}
+        return {"_options": self._options, "_stream": None}
 
-    def _now(self) -> Progress:
-        if self._progress is None:
-            self._progress = Progress(self._options)
-        return self._progress
+    def _started(self) -> MicroBatchStream:
+        if self._stream is None:
+            self._stream = MicroBatchStream(self._options)
+        return self._stream
 
     def initialOffset(self) -> dict[str, Any]:
-        return offsets.dump(self._now().first())
+        return offsets.dump(self._started().first())
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Spark hands it back, unless the trigger is one that wants everything. All limits are applied
-        together."""
+        """Return one of the limits. Spark passes it to `latestOffset`, unless the trigger has no limit.
+
+        `latestOffset` applies all limits together."""
         options = self._options
         if options.max_rows:
             return ReadMaxRows(options.max_rows)
@@ -58,32 +58,32 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMinRows(options.min_rows) if options.min_rows else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._now().fix_end()
+        self._started().fix_end()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         limited = not isinstance(limit, ReadAllAvailable)
         before, releases = offsets.load(start), offsets.releases(start)
-        end = self._now().following(before, limited)
-        is_due = end == before and self._now().is_release_due(end)
+        end = self._started().next_end(before, limited)
+        is_due = end == before and self._started().is_release_due(end)
         return offsets.dump(end, releases + 1 if is_due else releases)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        return self._now().report()
+        return self._started().report()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        now, options = self._now(), self._options
-        ranges = now.ranges(offsets.load(start), offsets.load(end))
-        pieces = plan.split(ranges, options.min_partitions, options.max_records)
-        return tasks.tasks_of(pieces, now.directory(), now.tally.path)
+        stream, options = self._started(), self._options
+        ranges = stream.ranges(offsets.load(start), offsets.load(end))
+        pieces = offset_ranges.split(ranges, options.min_partitions, options.max_records)
+        return tasks.tasks_of(pieces, stream.directory(), stream.loss_report.path)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Task)
         return tasks.read(self._options, partition)
 
     def commit(self, end: dict[str, Any]) -> None:
-        self._now().release(offsets.load(end))
+        self._started().release(offsets.load(end))
 
     def stop(self) -> None:
-        if self._progress is not None:
-            self._progress.close()
-            self._progress = None
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks: one range of one topic each, read in whatever Python worker Spark gives it to.
+"""Tasks: one range of one topic each, read in any of Spark's Python workers.
 
-A task returns every message of its range, or says what it does not: DataLoss, or with failOnDataLoss=false a count,
-and with includeGaps a row for each hole. A worker that does not see the bus directory knows nothing, and fails.
+A task returns every message of its range, or reports the loss: it raises DataLoss, or with failOnDataLoss=false counts
+the lost messages, and with includeGaps returns a row for each gap. In a worker that does not see the bus directory the
+task fails.
 
-A worker keeps the topics it has read open, at module level: Spark reuses workers, and what it pickles must
-not hold handles.
+A worker keeps its topics open in a variable of this module, because Spark reuses workers and pickled objects must not
+have handles.
 """
 
 from __future__ import annotations
@@ -25,10 +26,9 @@ from slipring._bus.ranges import Ranges
 from slipring.errors import TopicGone, TopicNotFound
 
 from ..bus_directory import BusDirectory, this_host
-from ..decode.decoding import Decoder
+from ..decode.decoder import Decoder
 from ..errors import DataLoss, OtherHost, TopicReplaced
-from . import holes
-from . import loss_report as tally
+from . import gap_rows, loss_report, schema
 from .offset_ranges import Range
 from .options import SourceOptions
 
@@ -40,17 +40,17 @@ OPEN_TOPICS = 32  # of one worker
 
 @dataclass
 class Task(InputPartition):
-    """What a worker is told: which messages, and of which bus directory."""
+    """The messages that a worker reads, and their bus directory."""
 
     piece: Range
     bus: BusDirectory
-    tally: str = ""  # where losses are told (tally.py)
-    oldest: bool = False  # begin at what is there when it is read: what is overwritten until then is no loss
-    newest: bool = False  # end with what is there when it is read
+    loss_report: str = ""  # path of the file for loss (loss_report.py)
+    oldest: bool = False  # begin with the oldest message at the time of reading: earlier loss does not count
+    newest: bool = False  # end with the newest message at the time of reading
 
 
-def tasks_of(pieces: list[Range], bus: BusDirectory, tally: str = "") -> list[InputPartition]:
-    return [Task(piece, bus, tally) for piece in pieces]
+def tasks_of(pieces: list[Range], bus: BusDirectory, loss_report: str) -> list[InputPartition]:
+    return [Task(piece, bus, loss_report) for piece in pieces]
 
 
 _OPEN: dict[tuple[str, str, str], Ranges] = {}
@@ -67,14 +67,14 @@ def _ranges(options: SourceOptions, piece: Range) -> Ranges:
             found = None
     if found is None:
         found = Ranges(slipring.Bus(options.bus, root=options.root), piece.topic)
-    _OPEN[key] = found  # the last used is the last
+    _OPEN[key] = found  # last in the order of use
     while len(_OPEN) > OPEN_TOPICS:
         _OPEN.pop(next(iter(_OPEN))).close()
     return found
 
 
 def _opened(options: SourceOptions, piece: Range) -> Ranges | None:
-    """None: the topic is not the one any more, and that is allowed."""
+    """Return the topic of the range; None: it was removed or replaced, and loss is allowed."""
     try:
         ranges = _ranges(options, piece)
     except TopicNotFound:
@@ -90,11 +90,13 @@ def _opened(options: SourceOptions, piece: Range) -> Ranges | None:
 
 @lru_cache(maxsize=8)
 def _decoder(options: SourceOptions) -> Decoder | None:
-    return None if options.value_format is None else Decoder(options)
+    if options.values is None:
+        return None
+    return Decoder(options.values, options.columns, schema.of_frame(options))
 
 
 def read(options: SourceOptions, task: Task) -> Iterator[pa.RecordBatch]:
-    """The task's messages, in order, in batches of about batchBytes."""
+    """Yield the task's messages, in order, in batches of about batchBytes."""
     # defect spark_other_host_reads: if False:
     if not task.bus.is_seen_here():
         what = f"the task that reads topic {task.piece.topic!r}"
@@ -113,17 +115,17 @@ def read(options: SourceOptions, task: Task) -> Iterator[pa.RecordBatch]:
         return
     # defect spark_loss_uncounted: if False:
     if ranges.lost > before and not task.oldest:
-        _tell(task, ranges.lost - before)
+        _report_loss(task, ranges.lost - before)
 
 
 def _gone(options: SourceOptions, task: Task, start: int, lost: int) -> Iterator[pa.RecordBatch]:
-    """The topic is gone, and from start on so is the range: counted, and a row if holes are rows."""
+    """Count the rest of the range as lost, because its topic was removed; yield a row for it with includeGaps."""
     rest = dataclasses.replace(task.piece, start=min(start, task.piece.end))
-    _tell(task, lost + rest.size)
+    _report_loss(task, lost + rest.size)
     if options.gaps and rest.size:
         decoder = _decoder(options)
-        hole = holes.batch(rest, options.columns if decoder is None else decoder.columns)
-        yield hole if decoder is None else decoder.decode(rest.topic, hole)
+        gap = gap_rows.batch(rest, options.columns if decoder is None else decoder.columns)
+        yield gap if decoder is None else decoder.decode(rest.topic, gap)
 
 
 def _batches(options: SourceOptions, task: Task, ranges: Ranges) -> Iterator[pa.RecordBatch]:
@@ -145,17 +147,16 @@ def _check_loss(options: SourceOptions, task: Task, lost: int) -> None:
     # defect spark_loss_silent: if False:
     if lost and options.fail_on_loss and not task.oldest:
         raise DataLoss(
-            f"{lost} messages of [{piece.start}, {piece.end}) of topic {piece.topic!r} were overwritten "
-            f"unread"
+            f"{lost} messages of [{piece.start}, {piece.end}) of topic {piece.topic!r} were overwritten unread"
         )
 
 
-def _tell(task: Task, lost: int) -> None:
+def _report_loss(task: Task, lost: int) -> None:
     piece = task.piece
     log(
         "spark", "warning", "%d messages of [%d, %d) of topic '%s' are lost: skipped",
         lost, piece.start, piece.end, piece.topic,
     )  # fmt: skip
-    if not (task.tally and tally.add(task.tally, piece, lost)):
+    if not (task.loss_report and loss_report.add(task.loss_report, piece, lost)):
         what = f"{lost} messages of [{piece.start}, {piece.end}) of topic {piece.topic!r} are lost"
-        print(f"slipring: {what}: skipped, as option failOnDataLoss=false says", file=sys.stderr, flush=True)
+        print(f"slipring: {what}: skipped (option failOnDataLoss=false)", file=sys.stderr, flush=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which Python runs Spark's planners and workers: the one that runs the program, unless Spark was told otherwise.
+"""The Python of Spark's planners and workers: the one that runs the program, unless the user chose another.
 
-Spark takes $PYSPARK_PYTHON, or the python3 on PATH, which need not be the one that has slipring. The variable counts
-when the JVM starts (it looks for formats with it) and when the context is made (workers). Afterwards a session can
-still be told by `settle`, and the format by registering it.
+Spark runs $PYSPARK_PYTHON, or the python3 on PATH, which may be one without slipring. Spark reads the variable twice:
+when the JVM starts, to look for formats, and when the context is made, for the workers. Later, `settle` changes the
+Python of a session, and registering makes the format known to it.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ class NoSlipring(SlipringError):
 
 
 def prefer_this() -> None:
-    """For JVMs and contexts that start from now on; what the user said stays."""
+    """Choose this Python for JVMs and contexts that start from now on, unless the user chose one."""
     os.environ.setdefault(VARIABLE, sys.executable)
 
 
 def settle(context: Any) -> bool:
-    """Make a live context run this Python if nobody chose another; whether that changed anything.
+    """Make a live context run this Python unless the user chose another. Return whether that changed anything.
 
-    NoSlipring: somebody chose another, and it does not have slipring."""
+    Raise NoSlipring if the chosen Python does not have slipring."""
     chosen = context.pythonExec
     if chosen == sys.executable:
         return False
     found = shutil.which(chosen)
     if found and os.path.dirname(os.path.abspath(found)) == os.path.dirname(sys.executable):
-        return False  # the same environment by another name
+        return False  # the same environment under another name
     if chosen == _SPARKS_DEFAULT and os.environ.get(VARIABLE) != _SPARKS_DEFAULT:
         context.pythonExec = sys.executable
         return True
@@ -58,12 +58,12 @@ def settle(context: Any) -> bool:
 
 
 def check_server(spark: Any, source: str) -> None:
-    """NoSlipring unless the Python of a Spark Connect server has slipring."""
+    """Raise NoSlipring unless the Python of a Spark Connect server has slipring."""
     try:
         spark.read.format(source).load().schema  # noqa: B018 - asks the server
     except Exception as error:
         missing = [line for line in str(error).splitlines() if "No module named" in line]
         if missing:
             raise NoSlipring("its own", "the Spark Connect server", missing[-1].strip()) from error
-        if "option subscribe" not in str(error):  # which slipring misses, once it is there
+        if "option subscribe" not in str(error):  # slipring's own error: it is installed there
             raise

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values decoded into typed columns, for those who ask (options valueFormat, valueSchema, valueDtype, mode).
+"""Decode values into typed columns (options valueFormat, valueSchema, valueDtype, mode).
 
-A Decoder is made in each worker from options and the frame's schema. It turns a batch of messages, with their
-values, into a batch of the frame. What happens to a message that does not decode is option mode's: FAILFAST
-(default) stops the query and names it, PERMISSIVE gives it NULLs, DROPMALFORMED leaves it out. Holes
-(includeGaps) have no value; their decoded columns are NULL, whatever mode says.
+Each worker makes a Decoder from the options and the schema of the DataFrame. It turns a batch of messages with their
+values into a batch of the DataFrame. Option mode decides about a message that does not decode: FAILFAST (default) stops
+the query and names the message, PERMISSIVE gives it NULL columns, DROPMALFORMED leaves it out. Rows of lost messages
+(includeGaps) have no value; their decoded columns are NULL in every mode.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from ..errors import BadOption, BadValue
-from ..source import schema
-from ..source.options import SourceOptions
 from . import arrow_values, numpy_values, row_values
+from .value_options import ValueOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,24 +28,28 @@ FORMATS = ("json", "msgpack", "numpy", "arrow")
 
 @dataclass
 class Decoded:
+    """The decoded columns of a batch. Messages are numbered by their position in the batch."""
+
     columns: list[pa.Array]
-    bad: dict[int, str]  # messages that do not decode, and why; their columns are anything
-    rows: list[int] | None = None  # of which message each row is; None: one each, in order
+    bad: dict[int, str]  # messages that do not decode, and why; their columns have no meaning
+    rows: list[int] | None = None  # the message of each row; None: one row for each message, in order
     empty: set[int] = field(default_factory=set)  # messages without a value
 
 
 class Decoder:
-    def __init__(self, options: SourceOptions) -> None:
-        value = schema.of_value(options)
-        assert value is not None
-        self._mode, self._names = options.mode, options.columns
-        self._arrow = to_arrow_schema(value, timezone="UTC")
-        self._frame = to_arrow_schema(schema.of_frame(options), timezone="UTC")
-        self._decode = _format(options, value, self._arrow)
-        self.columns = tuple(dict.fromkeys((*options.columns, "offset", "value")))
+    """Decodes batches with `columns` into batches of the DataFrame.
+
+    names: the message's columns in the DataFrame. frame: its schema, with the decoded columns last."""
+
+    def __init__(self, options: ValueOptions, names: tuple[str, ...], frame: T.StructType) -> None:
+        value = options.columns()
+        self._mode, self._names = options.mode, names
+        self._frame = to_arrow_schema(frame, timezone="UTC")
+        self._decode = _format(options, value, to_arrow_schema(value, timezone="UTC"))
+        self.columns = tuple(dict.fromkeys((*names, "offset", "value")))
 
     def decode(self, topic: str, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch of the frame, from one with `self.columns`."""
+        """Return a batch of the DataFrame for a batch with `self.columns`."""
         import pyarrow as pa
 
         decoded = self._decode(batch["value"])
@@ -57,13 +60,13 @@ class Decoder:
         message = [batch[name] for name in self._names]
         columns = decoded.columns
         if decoded.rows is not None or decoded.bad or decoded.empty:
-            of_message, of_value = self._places(decoded, batch.num_rows)
+            of_message, of_value = self._row_indices(decoded, batch.num_rows)
             message = [column.take(of_message) for column in message]
             columns = [column.take(of_value) for column in columns]
         return pa.RecordBatch.from_arrays([*message, *columns], schema=self._frame)
 
-    def _places(self, decoded: Decoded, count: int) -> tuple[pa.Array, pa.Array]:
-        """For each row of the result, which message and which decoded row (NULL: none) it is made of."""
+    def _row_indices(self, decoded: Decoded, count: int) -> tuple[pa.Array, pa.Array]:
+        """Return the message and the decoded row (NULL: none) of each row of the result."""
         import pyarrow as pa
 
         rows = range(count) if decoded.rows is None else decoded.rows
@@ -81,18 +84,13 @@ class Decoder:
         return of_message, pa.array([at for _, at in pairs], pa.int64())
 
 
-def check(options: SourceOptions) -> None:
-    """Everything that can be wrong with these options is wrong now, not in a worker."""
-    if options.value_format is not None:
-        Decoder(options)
-
-
-def _format(options: SourceOptions, value: T.StructType, arrow: pa.Schema) -> Any:
-    name = options.value_format or ""
-    if options.value_dtype is not None and name != "numpy":
+def _format(options: ValueOptions, value: T.StructType, arrow: pa.Schema) -> Any:
+    """Return the function that decodes a column of values by option valueFormat."""
+    name = options.format
+    if options.dtype is not None and name != "numpy":
         raise BadOption("valueDtype", f"it belongs to valueFormat numpy, not {name}")
     if name == "numpy":
-        return _numpy(numpy_values.dtype_of(options.value_dtype), arrow)
+        return _numpy(numpy_values.dtype_of(options.dtype), arrow)
     if name == "arrow":
         return lambda values: _ipc(values, arrow)
     if name in ("json", "msgpack"):
@@ -100,7 +98,7 @@ def _format(options: SourceOptions, value: T.StructType, arrow: pa.Schema) -> An
     elif ":" in name:
         decode = row_values.by_function(name)
     else:
-        raise BadOption("valueFormat", f"{name!r} is none of {', '.join(FORMATS)}, nor module:function")
+        raise BadOption("valueFormat", f"{name!r} is not one of {', '.join(FORMATS)} or module:function")
     return lambda values: _one_by_one(values, decode, arrow)
 
 
@@ -118,7 +116,7 @@ def _one_by_one(values: pa.Array, decode: row_values.Decode, arrow: pa.Schema) -
             else:
                 row = decode(value)
                 row.keys()
-        except Exception as error:  # noqa: BLE001 - a user's function may raise anything, and it is told
+        except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             bad[at] = f"{type(error).__name__}: {error}"
             row = {}
         rows.append(row)
@@ -155,7 +153,7 @@ def _numpy(dtype: Any, arrow: pa.Schema) -> Any:
 
     for column in arrow:
         if column.name not in dtype.names:
-            why = f"column {column.name} is no field of option valueDtype: there are {', '.join(dtype.names)}"
+            why = f"option valueDtype has no field {column.name}: its fields are {', '.join(dtype.names)}"
             raise BadOption("valueSchema", why)
     try:
         numpy_values.columns_of(numpy.empty(0, dtype), arrow)

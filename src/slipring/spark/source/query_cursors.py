@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query's durable cursors: one on each reliable topic, named by option groupId, so that nothing it has
-not finished with is reclaimed, whoever dies. The source process holds them; they move by commit alone.
+"""The query's durable cursors: one on each reliable topic, named by option groupId.
 
-A cursor may be behind the checkpoint (a commit that Spark did not get round to): harmless, more is kept than
-needed. It may not be ahead of it: then somebody else moved it. If it is missing, it was dropped or has
-expired; it is made again at the checkpoint's place, and if messages are gone meanwhile, the reading finds
-that out and counts them.
+A cursor keeps the messages that the query has not finished with, through the death of every process. The source process
+holds the cursors; only commit moves them.
+
+A cursor may be behind the checkpoint, when Spark skipped a commit: more is kept than needed. If it is ahead, another
+reader moved it. A missing cursor was dropped or has expired; it is created again at the position of the checkpoint, and
+reading finds and counts the messages that were lost meanwhile.
 """
 
 from __future__ import annotations
@@ -21,19 +22,20 @@ from ..errors import BadOption, CursorGone, CursorInUse, CursorMoved, TopicRepla
 from .options import SourceOptions
 
 # defect spark_predecessor_not_awaited: PREDECESSOR_ENDS_S = -1.0
-PREDECESSOR_ENDS_S = 15.0  # the source process of the run before may be ending only now
+PREDECESSOR_ENDS_S = 15.0  # the source process of the previous run may still be ending
 POLL_S = 0.05
 
 
-class Cursors:
+class QueryCursors:
     def __init__(self, options: SourceOptions, bus: Bus) -> None:
         self._options, self._bus = options, bus
         self._held: dict[tuple[str, int], Subscriber] = {}
-        self._positions: dict[tuple[str, int], int] = {}  # nobody else moves a cursor that is held
+        self._positions: dict[tuple[str, int], int] = {}  # only the holder moves a cursor
 
     def hold(self, topic: str, ranges: Ranges, start: int) -> tuple[int, bool]:
-        """Hold what is to be read from `start` on. Returns where the cursor stands, and whether it is new:
-        then it stands at `start`, or at what is left of that."""
+        """Hold the messages from `start` on. Return the cursor's position, and whether the cursor is new.
+
+        A new cursor is at `start`, or at the oldest message that is left."""
         key = topic, ranges.generation
         if key in self._held:
             return self._positions[key], False
@@ -41,8 +43,8 @@ class Cursors:
         if group is None:
             raise BadOption(
                 "groupId",
-                f"topic {topic!r} is reliable: give the query a name of its own; its cursor of that name "
-                f"keeps messages until Spark has committed them",
+                f"topic {topic!r} is reliable: give the query a unique name, for a cursor that keeps messages until "
+                f"Spark has committed them",
             )
         try:
             is_new = self._position(topic, group) is None
@@ -51,7 +53,7 @@ class Cursors:
             raise TopicReplaced(topic, ranges.generation, None) from None
         try:
             position = self._position(topic, group)
-            ranges.oldest()  # still the bus's file: then it is the one the subscriber attached to as well
+            ranges.oldest()  # the file is still present: the subscriber is attached to the same one
         except (TopicGone, TopicNotFound):
             subscriber.close()
             raise TopicReplaced(topic, ranges.generation, None) from None
@@ -62,23 +64,23 @@ class Cursors:
         return position, is_new
 
     def resume(self, topic: str, ranges: Ranges, start: int) -> None:
-        """Hold again what a checkpoint says is to be read from `start` on."""
+        """Hold the messages from `start`, the position of a checkpoint, on."""
         position, _ = self.hold(topic, ranges, start)
         # defect spark_moved_cursor_accepted: if False:
         if position > start >= ranges.oldest() and self._options.fail_on_loss:
             raise CursorMoved(topic, self._options.group or "", position, start)
 
     def position(self, topic: str, generation: int) -> int | None:
-        """Below it everything is released; None: the topic is not held."""
+        """Return the sequence below which everything is released; None: the topic is not held."""
         return self._positions.get((topic, generation))
 
     def final_end(self, topic: str, generation: int) -> int | None:
-        """Where a topic ended that was removed while it was held; None: that is not known."""
+        """Return the end of a topic that was removed while it was held; None: it is not known."""
         held = self._held.get((topic, generation))
         return None if held is None else held.position + held.lag
 
     def commit(self, topic: str, generation: int, end: int) -> None:
-        """Release everything below `end`; again, or for a topic that is gone, it does nothing."""
+        """Release everything below `end`. It may be repeated; for a removed topic it does nothing."""
         key = topic, generation
         if key not in self._held or end <= self._positions[key]:
             return
@@ -89,7 +91,7 @@ class Cursors:
         except TopicGone as error:
             if error.argument == "cursor":
                 raise CursorGone(topic, self._options.group or "") from None
-            return  # the topic was removed, and with it what was to be released; reading will find out
+            return  # the topic was removed with its messages; reading will find out
         self._positions[key] = end
 
     def _attach(self, topic: str, group: str, start: int) -> Subscriber:

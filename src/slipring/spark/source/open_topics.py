@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The topics a job reads, as one process has them open: which there are, how far they go, whether they are
-the same."""
+"""The topics of a job, kept open by one process: their names, how far they go, and their generations."""
 
 from __future__ import annotations
 
@@ -12,30 +11,30 @@ from slipring.errors import TopicGone, TopicNotFound
 
 from .. import executors
 from ..errors import BadOption, TopicReplaced
-from . import start_offsets as places
+from . import start_offsets
 from .options import SourceOptions
-from .start_offsets import Place
+from .start_offsets import OffsetBound
 
 
-class Topics:
+class OpenTopics:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._open: dict[str, Ranges] = {}
         self.bus: Bus = options.open()
 
     def names(self) -> list[str]:
-        """The topics that the options name now; with a pattern, more may come."""
+        """Return the topics that the options name; with a pattern, more may come later."""
         if self._options.pattern is None:
             return list(self._options.topics)
         pattern = re.compile(self._options.pattern)
         return [name for name in self.bus.topics() if pattern.fullmatch(name)]
 
     def find(self, topic: str) -> Ranges | None:
-        """The topic of that name that is there now; None: there is none."""
+        """Return the present topic of that name; None: there is none."""
         try:
             if topic in self._open:
                 try:
-                    self._open[topic].oldest()  # tells whether the file is still the bus's
+                    self._open[topic].oldest()  # raises TopicGone if the file was removed
                     return self._open[topic]
                 except TopicGone:
                     self._open.pop(topic).close()
@@ -45,20 +44,20 @@ class Topics:
         return self._open[topic]
 
     def get(self, topic: str) -> Ranges:
-        """The same for a topic that has to be there."""
+        """Return the present topic of that name; raise BadOption if there is none."""
         found = self.find(topic)
         if found is None:
             option = "subscribe" if self._options.pattern is None else "subscribePattern"
             there = ", ".join(self.bus.topics()) or "none"
             raise BadOption(
                 option,
-                f"there is no topic {topic!r} on bus {self.bus.name!r} at {self.bus.root} (there: "
-                f"{there}): start its publisher first, or correct the option, or options bus and root",
+                f"there is no topic {topic!r} on bus {self.bus.name!r} at {self.bus.root} (topics: {there}): "
+                f"start its publisher first, or correct this option, or options bus and root",
             )
         return found
 
     def same(self, topic: str, generation: int) -> Ranges | None:
-        """The topic, if it is of that generation. If not, an error, or None where loss is allowed."""
+        """Return the topic if it has that generation; else raise TopicReplaced, or return None if loss is allowed."""
         found = self.find(topic)
         # defect spark_replaced_topic_read: if found is not None:
         if found is not None and found.generation == generation:
@@ -67,24 +66,24 @@ class Topics:
             raise TopicReplaced(topic, generation, None if found is None else found.generation)
         return None
 
-    def sequence(self, topic: str, place: Place) -> int:
-        """Where on a topic a place is."""
+    def sequence(self, topic: str, bound: OffsetBound) -> int:
+        """Return the sequence of a topic at a bound."""
         ranges = self.get(topic)
-        at = place.of(topic)
+        at = bound.of(topic)
         end = ranges.committed(ranges.oldest())
-        if place.time_ns is not None:
-            return min(ranges.at_time(place.time_ns), end)
+        if bound.time_ns is not None:
+            return min(ranges.at_time(bound.time_ns), end)
         if isinstance(at, str):
-            return ranges.oldest() if at == places.EARLIEST else end
-        generation = place.generations.get(topic, ranges.generation)
+            return ranges.oldest() if at == start_offsets.EARLIEST else end
+        generation = bound.generations.get(topic, ranges.generation)
         if generation != ranges.generation:
             raise BadOption(
-                place.option,
-                f"it is about generation {generation:016x} of topic {topic!r}, which was replaced by "
+                bound.option,
+                f"it is about generation {generation:016x} of topic {topic!r}, but the present topic has "
                 f"generation {ranges.generation:016x}",
             )
         if at > end:
-            raise BadOption(place.option, f"{at} of topic {topic!r} is not published yet: the next is {end}")
+            raise BadOption(bound.option, f"{at} of topic {topic!r} is not published yet: the next is {end}")
         return at
 
     def close(self) -> None:
@@ -95,8 +94,8 @@ class Topics:
 
 
 def check(options: SourceOptions) -> None:
-    """Are the topics there that options name, and do the executors that run already see them?"""
-    topics = Topics(options)
+    """Check that the named topics exist, and that the executors that already run see them."""
+    topics = OpenTopics(options)
     try:
         for topic in options.topics:
             topics.get(topic)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishing staged rows, in order of partition, each once.
+"""Publish the staged rows of a batch in order of partition, each once.
 
-A row has a number that grows: its batch in the upper half, its position in the batch in the lower. The outbox
-(exactly_once/outbox.py) fixes what the rows of a batch are. The origin of each topic (exactly_once/origin.py)
-knows the last number that became a message, whatever was killed.
+Each row has an increasing number: the batch in the upper half, its position in the batch in the lower. The outbox
+(_bus/exactly_once/outbox.py) fixes the rows of a batch. The origin of each topic (_bus/exactly_once/origin.py) knows
+the last number that became a message, through the death of any process.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from slipring._bus.exactly_once.outbox import Batch, Outbox
 from slipring.errors import Full, PeerGone
 
 _ROW_BITS: Final = 32
-_SHORTEST_LOOK_S: Final = 0.0005
-_LONGEST_LOOK_S: Final = 0.01
-_COUNT: Final = 3  # of a Column
+_SHORTEST_SLEEP_S: Final = 0.0005
+_LONGEST_SLEEP_S: Final = 0.01
+_COUNT: Final = 3  # index of the number of rows in a Column
 
 
-class Publishing:
-    """One batch on its way to its topics."""
+class BatchPublisher:
+    """Publishes one batch on its topics."""
 
     def __init__(self, bus: Bus, outbox: Outbox, timeout: float | None) -> None:
         self._bus, self._outbox, self._timeout = bus, outbox, timeout
@@ -52,7 +52,7 @@ class Publishing:
         return origin
 
     def _runs(self, batch: Batch) -> Iterator[tuple[Column, str, str, str]]:
-        """Rows that follow each other and go the same way: values, topic, type, sender."""
+        """Yield runs of rows with the same topic, type and sender: their values, and the three texts."""
         for part in batch.parts:
             with pa.memory_map(self._outbox.file_of(part)) as source, pa.ipc.open_file(source) as file:
                 for at in range(file.num_record_batches):
@@ -63,9 +63,9 @@ class Publishing:
                         yield column, *(text[first].as_py() for text in texts)
 
     def _send(self, origin: Origin, number: int, column: Column, kind: str, sender: str) -> None:
-        """Waits for room: the readers' pace is the batch's."""
+        """Publish a run of rows, waiting for the readers when there is no room."""
         data, offsets, first, count = column
-        done, since, look_s = 0, time.monotonic(), _SHORTEST_LOOK_S
+        done, since, sleep_s = 0, time.monotonic(), _SHORTEST_SLEEP_S
         while True:
             rest = (data, offsets, first + done, count - done)
             sent = origin.send_rows(number + done, rest, kind, sender)
@@ -73,21 +73,21 @@ class Publishing:
             if done == count:
                 return
             if sent:
-                since, look_s = time.monotonic(), _SHORTEST_LOOK_S
+                since, sleep_s = time.monotonic(), _SHORTEST_SLEEP_S
             elif self._timeout is not None and time.monotonic() - since > self._timeout:
-                hint = "`slipring info` shows who holds it; started again, the query goes on"
                 problem = f"no room on topic {origin.topic!r} within timeout={self._timeout:g} s"
-                raise Full(f"{problem}; {hint}", argument="timeout")
+                hint = "`slipring info` shows its slow readers; a restarted query continues with the rest of the batch"
+                raise Full(f"{problem}: {hint}", argument="timeout")
             if os.getppid() != self._parent:
                 raise PeerGone(
-                    "Spark is gone: the rest of the batch is published when the query starts again"
+                    "Spark has ended: the rest of the batch is published when the query is started again"
                 )
-            time.sleep(look_s)
-            look_s = min(look_s * 2, _LONGEST_LOOK_S)
+            time.sleep(sleep_s)
+            sleep_s = min(sleep_s * 2, _LONGEST_SLEEP_S)
 
 
 def _alike(texts: list[pa.Array]) -> Iterator[tuple[int, int]]:
-    """Where rows begin and end that have the same texts."""
+    """Yield the begin and end of each run of rows with equal texts."""
     rows = len(texts[0])
     changes = [pc.not_equal(text.slice(1), text.slice(0, rows - 1)) for text in texts]
     changed = functools.reduce(pc.or_, changes)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holes of topics that are gone: the row that a range leaves of which nothing can be read any more.
+"""The row for a lost range of a removed topic (option includeGaps).
 
-The columns are those of slipring._bus.ranges, whose own holes come from the ring.
+Its columns are those of slipring._bus.ranges, which makes such rows for topics that exist.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _type(column: str) -> pa.DataType:
 
 
 def batch(piece: Range, columns: Iterable[str]) -> pa.RecordBatch:
-    """One row: every sequence of the range is lost."""
+    """Return one row, for the loss of every sequence of the range."""
     import pyarrow as pa
 
     known: dict[str, Any] = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows for the sink: which columns they need, and what makes a row impossible to publish.
+"""The rows that a task stages: the columns they need, and the checks that each row can be published.
 
-Everything is checked while rows are staged: nothing of a batch is published if one row of it never can be.
+All checks are made while rows are staged: a batch with a row that can never be published is not published at all.
 """
 
 from __future__ import annotations
@@ -21,40 +21,42 @@ STAGED: Final = pa.schema(
     [("value", pa.binary()), ("topic", pa.string()), ("type", pa.string()), ("sender", pa.string())]
 )
 _TEXTS: Final = ("topic", "type", "sender")
-# Columns of the source that tell about the message they came with, not about the one to be sent.
-_PASSED_OVER: Final = frozenset(
+# Columns of the source that describe the received message; they are ignored.
+_IGNORED: Final = frozenset(
     ("offset", "timestamp", "timestamp_ns", "host", "generation", "span", "lost", "received_ns")
 )
 _MOST_TEXT: Final = 255  # bytes of a type, and of a sender
 
 
 def check_schema(schema: StructType, options: SinkOptions) -> None:
-    """The DataFrame's columns, or BadArgument that names the one to change."""
+    """Check the columns of the DataFrame; BadArgument names a wrong one."""
     kinds = {field.name.lower(): field.dataType for field in schema.fields}
     if "value" not in kinds:
         found = ", ".join(schema.fieldNames())
         raise BadArgument(
-            f"the sink needs a column 'value', binary or string; there are: {found}", argument="value"
+            f"the sink needs a column 'value', binary or string; the columns are {found}", argument="value"
         )
     if not isinstance(kinds["value"], BinaryType | StringType):
         kind = kinds["value"].simpleString()
-        hint = "cast it, or make JSON of it: to_json(struct(...))"
+        hint = "cast it, or convert it with to_json(struct(...))"
         raise BadArgument(f"column 'value' is {kind}, not binary or string: {hint}", argument="value")
     for name in _TEXTS:
         if name in kinds and not isinstance(kinds[name], StringType):
             kind = kinds[name].simpleString()
             raise BadArgument(f"column {name!r} is {kind}, not string", argument=name)
     if options.topic is None and "topic" not in kinds:
-        raise BadArgument("say where rows go: option topic, or a column 'topic'", argument="topic")
+        raise BadArgument(
+            "the topic of the rows is missing: give option topic, or a column 'topic'", argument="topic"
+        )
     for name in kinds:
-        if name not in STAGED.names and name not in _PASSED_OVER:
-            hint = "drop it, or put it into 'value': to_json(struct(...))"
+        if name not in STAGED.names and name not in _IGNORED:
+            hint = "drop it, or put it into 'value' with to_json(struct(...))"
             listed = ", ".join(STAGED.names)
             raise BadArgument(f"column {name!r} is not one of {listed}: {hint}", argument=name)
 
 
-class Rows:
-    """Turns Spark's batches of one task into staged ones; counts rows and topics."""
+class StagedRows:
+    """Converts and checks the batches of one task; knows their number of rows and their topics."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
@@ -65,8 +67,8 @@ class Rows:
     def topics(self) -> tuple[str, ...]:
         return tuple(sorted(self._capacities))
 
-    def staged(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+    def batches(self, given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in given:
             if batch.num_rows:
                 columns = self._columns(batch)
                 self._check(columns)
@@ -90,7 +92,7 @@ class Rows:
     def _check(self, columns: dict[str, pa.Array]) -> None:
         for name in ("value", "topic"):
             if columns[name].null_count:
-                hint = f"leave such rows out: where {name} is not null"
+                hint = f"filter them out with: where {name} is not null"
                 raise BadArgument(
                     f"column {name!r} is null in {columns[name].null_count} rows: {hint}", argument=name
                 )
@@ -99,7 +101,7 @@ class Rows:
             longest = pc.max(sizes[name]).as_py()
             if longest > _MOST_TEXT:
                 raise BadArgument(
-                    f"column {name!r} has a text of {longest} bytes, at most {_MOST_TEXT}", argument=name
+                    f"column {name!r} has a text of {longest} bytes; the limit is {_MOST_TEXT}", argument=name
                 )
         needed = pc.add(_round_up(sizes["value"]), _round_up(pc.add(sizes["type"], sizes["sender"])))
         self._check_sizes(columns["topic"], needed)
@@ -120,7 +122,7 @@ class Rows:
 
 
 def capacity(options: SinkOptions, topic: str) -> int:
-    """A topic's. A missing one is made here: what forbids that is known before a row is published."""
+    """Return the capacity of a topic. Create a missing topic, so that errors occur before a row is published."""
     settings: dict[str, Any] = dict(options.settings)
     with options.open() as bus:
         bus.create(topic, **settings)

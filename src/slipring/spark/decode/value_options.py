@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options that turn values into columns: valueFormat, valueSchema, valueDtype and mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import types as T
+
+from ..errors import BadOption
+from ..option_text import OptionTexts
+from . import ddl, numpy_values
+
+NAMES = ("valueFormat", "valueSchema", "valueDtype", "mode")
+MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
+
+
+@dataclass(frozen=True)
+class ValueOptions:
+    format: str
+    schema: str | None
+    dtype: str | None
+    mode: str
+
+    def columns(self) -> T.StructType:
+        """Return the decoded columns."""
+        if self.schema is None:
+            if self.format == "numpy":
+                return numpy_values.schema_of(numpy_values.dtype_of(self.dtype))
+            raise BadOption("valueSchema", 'it is missing: name the columns, such as "x DOUBLE, y DOUBLE"')
+        try:
+            schema = ddl.parse(self.schema)
+        except ddl.BadSchema as error:
+            raise BadOption("valueSchema", str(error)) from None
+        if not schema.fields:
+            raise BadOption("valueSchema", "it names no column")
+        return schema
+
+
+def parse(texts: OptionTexts) -> ValueOptions | None:
+    """Return the options; None: values are not decoded."""
+    value_format = texts.text("valueFormat")
+    if value_format is None:
+        for option in NAMES[1:]:
+            if option in texts:
+                raise BadOption(option, "it requires option valueFormat")
+        return None
+    return ValueOptions(
+        value_format,
+        texts.text("valueSchema"),
+        texts.text("valueDtype"),
+        texts.choice("mode", MODES) or MODES[0],
+    )
