@@ -113,7 +113,7 @@ def test_a_value_that_is_no_msgpack_is_corrupt(bus, server, client, gate, backgr
         waiting.result()
 
 
-def test_garbage_on_the_seat_is_no_server(bus):
+def test_garbage_on_the_presence_topic_is_not_a_server(bus):
     publisher = bus.publisher("calc.server", capacity=4096, slots=16, delivery="lossy", writers="one")
     with bus.client("calc") as client:
         for body in (b"", b"garbage", envelope.result(1, b""), envelope.hello(m.Hello(1, 1, 99, "msgpack"))):

@@ -37,11 +37,11 @@ def delete_bus(bus) -> None:
     shutil.rmtree(bus.path)
 
 
-def delete_seat(bus) -> None:
+def delete_presence(bus) -> None:
     bus.remove("calc.server")
 
 
-@pytest.mark.parametrize("delete", [delete_bus, delete_seat])
+@pytest.mark.parametrize("delete", [delete_bus, delete_presence])
 def test_a_server_whose_place_is_deleted_ends_and_says_why(bus, served, delete):
     delete(bus)
     name, text, closed = served.hear()
@@ -50,7 +50,7 @@ def test_a_server_whose_place_is_deleted_ends_and_says_why(bus, served, delete):
     served.join()
 
 
-@pytest.mark.parametrize("delete", [delete_bus, delete_seat])
+@pytest.mark.parametrize("delete", [delete_bus, delete_presence])
 def test_its_clients_are_told(bus, served, background, delete):
     with bus.client("calc", timeout=None) as client:
         assert client.call("echo", 1) == 1

@@ -66,7 +66,7 @@ def test_the_constants_of_the_document_are_those_of_the_program():
     assert int(constant("max_method")) == protocol.MAX_METHOD
     assert int(constant("max_trail")) == protocol.MAX_TRAIL
     assert constant("client_id") == protocol.CLIENT_ID.pattern
-    assert constant("seat_topic") == protocol.seat_topic("<service>")
+    assert constant("presence_topic") == protocol.presence_topic("<service>")
     assert constant("calls_topic") == protocol.calls_topic("<service>")
     assert constant("reply_topic") == protocol.reply_topic("<service>", "<client>")
 
@@ -94,11 +94,11 @@ def test_the_topics_have_the_settings_of_the_document(bus):
         server.method(len)
         server.start()
         assert client.call("len", "abc") == 3
-        seat_stats, calls_stats = bus.stats("calc.server"), bus.stats("calc.calls")
+        presence_stats, calls_stats = bus.stats("calc.server"), bus.stats("calc.calls")
         reply = f"calc.reply.{client.stats()['client']}"
         assert bus.topics() == ["calc.calls", reply, "calc.server"]
-        assert (seat_stats["delivery"], seat_stats["writers"]) == ("lossy", "one")
-        assert (seat_stats["capacity"], seat_stats["slots"]) == (4096, 16)
+        assert (presence_stats["delivery"], presence_stats["writers"]) == ("lossy", "one")
+        assert (presence_stats["capacity"], presence_stats["slots"]) == (4096, 16)
         assert (calls_stats["delivery"], calls_stats["writers"]) == ("reliable", "many")
         assert (bus.stats(reply)["delivery"], bus.stats(reply)["writers"]) == ("reliable", "many")
         assert [writer["sender"] for writer in calls_stats["publishers"]] == [client.stats()["client"]]

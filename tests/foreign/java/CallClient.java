@@ -26,7 +26,7 @@ final class CallClient implements AutoCloseable {
     private final Path directory;
     private final String service;
     private final String id = String.format("%016x", new SecureRandom().nextLong());
-    private Topic seat;
+    private Topic presence;
     private Envelope.Hello hello;
     private Publisher calls;
     private Topic reply;
@@ -41,11 +41,11 @@ final class CallClient implements AutoCloseable {
 
     /** Section 3. False: there is no server. */
     private boolean connect() throws IOException {
-        if (seat != null && serverLives()) {
+        if (presence != null && serverLives()) {
             return true;
         }
         try {
-            seat = new Topic(directory, service + ".server", false);
+            presence = new Topic(directory, service + ".server", false);
             hello = greeting();
             if (hello == null || !serverLives()) {
                 return false;
@@ -73,7 +73,7 @@ final class CallClient implements AutoCloseable {
     }
 
     private Envelope.Hello greeting() {
-        Message newest = Subscriber.newest(seat);
+        Message newest = Subscriber.newest(presence);
         if (newest == null) {
             return null;
         }
@@ -86,13 +86,13 @@ final class CallClient implements AutoCloseable {
         }
     }
 
-    /** Its seat, writer entry 0, has the incarnation of the Hello and is locked. */
+    /** Its presence, writer entry 0, has the incarnation of the Hello and is locked. */
     private boolean serverLives() {
-        long state = seat.ring.get(seat.writer(0) + Layout.W_STATE);
+        long state = presence.ring.get(presence.writer(0) + Layout.W_STATE);
         return hello != null
                 && Layout.kind(state) == Layout.KIND_WRITER
                 && state >>> 8 == hello.incarnation()
-                && Topic.isLocked(seat.ringFile, seat.writer(0));
+                && Topic.isLocked(presence.ringFile, presence.writer(0));
     }
 
     Outcome call(String method, List<Object> positional, Object named, long timeoutNs) throws IOException {

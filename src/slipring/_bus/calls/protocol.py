@@ -30,7 +30,7 @@ def check_service(service: str) -> str:
     return service
 
 
-def seat_topic(service: str) -> str:
+def presence_topic(service: str) -> str:
     return f"{service}.server"
 
 
@@ -47,7 +47,7 @@ def of_calls(topics: Collection[str]) -> set[str]:
     services = {name.removesuffix(".server") for name in topics if name.endswith(".server")}
     pairs = {service for service in services if calls_topic(service) in topics}
     replies = {name for name in topics if REPLY_TOPIC.fullmatch(name)}
-    return replies | {topic for service in pairs for topic in (seat_topic(service), calls_topic(service))}
+    return replies | {topic for service in pairs for topic in (presence_topic(service), calls_topic(service))}
 
 
 # Messages

@@ -122,7 +122,7 @@ class SteppedRuntime(Runtime):
 
     def _is_served(self, service: str) -> bool:
         """Whether the newest announcement is that of a living server."""
-        topic = self._simulation.topics.get(protocol.seat_topic(service))
+        topic = self._simulation.topics.get(protocol.presence_topic(service))
         if topic is None or topic.ring.newest() == topic.ring.tail:
             return False
         try:

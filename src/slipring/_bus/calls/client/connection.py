@@ -153,7 +153,7 @@ class Connection:
 
     def _find_server(self) -> Hello:
         self._forget_server()
-        topic = protocol.seat_topic(self._service)
+        topic = protocol.presence_topic(self._service)
         try:
             self._looker = self.runtime.looker(topic)
             incarnation = self._looker.owner(0)

@@ -34,7 +34,7 @@ class Presence:
         self._publisher = self._take(mode)
 
     def _take(self, mode: int | None) -> Publisher:
-        topic = protocol.seat_topic(self._service)
+        topic = protocol.presence_topic(self._service)
         clock = self._runtime.clock
         deadline = clock.monotonic() + self._runtime.busy_s
         while True:
@@ -59,7 +59,7 @@ class Presence:
         try:
             self._publisher._subscribers()
         except TopicGone:
-            topic, place = protocol.seat_topic(self._service), self._bus.path
+            topic, place = protocol.presence_topic(self._service), self._bus.path
             raise TopicGone(
                 f"service '{self._service}' ended: its topic '{topic}' in {place} was deleted under the "
                 "server; start it again",
@@ -67,7 +67,7 @@ class Presence:
             ) from None
 
     def announce(self, codec: str) -> None:
-        looker = self._runtime.looker(protocol.seat_topic(self._service))
+        looker = self._runtime.looker(protocol.presence_topic(self._service))
         try:
             incarnation = looker.owner(0)
         finally:
@@ -79,5 +79,5 @@ class Presence:
         """Remove the topic while its writer entry is still ours, then give up the entry."""
         # defect closed_server_stays_present: return
         with contextlib.suppress(SlipringError):  # else the next server takes it as it is
-            self._bus.remove(protocol.seat_topic(self._service), missing_ok=True)
+            self._bus.remove(protocol.presence_topic(self._service), missing_ok=True)
         self._publisher.close()
