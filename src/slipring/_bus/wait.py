@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, Protocol, TypeVar
 
 from slipring.errors import BadArgument, SlipringError
 
@@ -125,9 +125,7 @@ def wait(subscribers: Iterable[Item], timeout: float | None = None) -> list[Item
     seconds = timeout_s(timeout)
     waits = _waits_of({item._waited()._waits for item in items})
     deadline = None if seconds is None else waits.monotonic() + seconds
-    has_inbox = any(
-        item._waited() is not cast(object, item) for item in items
-    )  # a member has one, beside its ring
+    has_inbox = any(hasattr(item, "_inbox") for item in items)  # of members
     with inbox_bell() if has_inbox else nullcontext() as bell:
         while True:
             rings = bell.rings() if bell else 0

@@ -1,23 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cell holds: fixed-size bytes, or numpy values of a dtype and shape.
+"""The elements of cells: plain bytes of a fixed size, or numpy values of a dtype and shape (numpy_elements.py).
 
-An element kind knows its `size` and its `format`: JSON text, stored in the file, which says the same to
-every process. `over(region, stride)` gives the cells as memory, to set and get elements by the number of
-their cell; `open_slot(region)` one cell to be filled in place.
+An element kind has a `size` and a `format`: JSON text, stored in the file, which means the same to every process.
+`over(region, stride)` returns the cells as memory, to set and get elements by the number of their cell;
+`open_slot(region)` one cell to be filled in place.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import BadArgument, Corrupt
 
 from ..settings import positive
 from . import dtypes
-from .elements_bytes import BytesElements
-from .elements_numpy import NumpyElements, import_numpy
+from .numpy_elements import NumpyElements, import_numpy
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer as Region  # the memory of cells
+
+
+class BytesElements:
+    """Exactly `size` bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.format = json.dumps({"bytes": size})
+        self.dtype = None
+        self.shape = ()
+
+    def over(self, region: Region, stride: int) -> BytesMemory:
+        return BytesMemory(self.size, region, stride)
+
+    def open_slot(self, region: Region) -> BytesSlot:
+        return BytesSlot(region)
+
+    def __str__(self) -> str:
+        return f"{self.size} bytes"
+
+
+class BytesMemory:
+    def __init__(self, size: int, region: Region, stride: int) -> None:
+        self._size, self._stride = size, stride
+        self._view = memoryview(region)
+
+    def _slice(self, cell: int) -> memoryview:
+        return self._view[cell * self._stride : cell * self._stride + self._size]
+
+    def get(self, cells: list[int]) -> list[bytes]:
+        return [bytes(self._slice(cell)) for cell in cells]
+
+    def get_one(self, cell: int) -> bytes:
+        return bytes(self._slice(cell))
+
+    def in_place(self, cells: list[int]) -> list[memoryview]:
+        return [self._slice(cell) for cell in cells]
+
+
+class BytesSlot:
+    """A memoryview of the cell being filled; its slices must be gone when the block ends."""
+
+    strict = True
+
+    def __init__(self, region: Region) -> None:
+        self.view = memoryview(region)
+
+    def take_back(self) -> bool:
+        try:
+            self.view.release()
+        except BufferError:
+            return False
+        return True
+
 
 Elements = BytesElements | NumpyElements
 _NOT_UNDERSTOOD = (
@@ -32,7 +88,7 @@ _NOT_UNDERSTOOD = (
 
 
 def describe(dtype: Any, shape: Any, size: Any) -> Elements | None:
-    """What the arguments ask for; None if they leave it to what is there."""
+    """Return the elements that the arguments describe; None if they leave it to existing cells."""
     if size is not None:
         if dtype is not None or shape is not None:
             raise BadArgument("size is for cells of plain bytes: leave out dtype and shape", argument="size")
@@ -47,7 +103,7 @@ def describe(dtype: Any, shape: Any, size: Any) -> Elements | None:
 
 
 def _tuples(described: Any) -> Any:
-    """JSON knows no tuples: fields, and shapes within them."""
+    """Convert lists to tuples, which JSON does not have: fields, and shapes within them."""
     if not isinstance(described, list):
         return described
     return [(_name(field[0]), _tuples(field[1]), *map(tuple, field[2:])) for field in described]
@@ -58,17 +114,19 @@ def _name(name: Any) -> Any:
 
 
 def from_format(text: str, size: int) -> Elements:
-    """What the text in a file says; it must agree with the size of its elements."""
+    """Return the elements that the format in a file describes; it must agree with their size."""
     elements: Elements
     try:
-        told = json.loads(text)
-        if "bytes" in told:
-            elements = BytesElements(positive("bytes", told["bytes"]))
+        described = json.loads(text)
+        if "bytes" in described:
+            elements = BytesElements(positive("bytes", described["bytes"]))
         else:
-            dtype = import_numpy().lib.format.descr_to_dtype(_tuples(told["dtype"]))
-            if not isinstance(told["shape"], list):
-                raise TypeError("shape is no list")
-            elements = NumpyElements(dtype, [positive("shape", dimension) for dimension in told["shape"]])
+            dtype = import_numpy().lib.format.descr_to_dtype(_tuples(described["dtype"]))
+            if not isinstance(described["shape"], list):
+                raise TypeError("shape is not a list")
+            elements = NumpyElements(
+                dtype, [positive("shape", dimension) for dimension in described["shape"]]
+            )
     except _NOT_UNDERSTOOD as error:
         raise Corrupt(
             f"the cells' format {text[:80]!r} is not understood: {error}", argument="topic"

@@ -8,29 +8,55 @@ from typing import Any
 
 from ..closing import Closing, Unpicklable
 from ..fork_locks import give_lock
-from .elements import Elements
-from .elements_bytes import BytesElements, BytesSlot
-from .elements_numpy import NumpySlot
-from .store import ReaderEnd, WriterEnd
+from .elements import BytesElements, BytesSlot, Elements
+from .numpy_elements import NumpySlot
+from .store import End, ReaderEnd, WriterEnd
 
 
-class CellsWriter(Closing):
-    """Puts elements; never waits for the reader. Made by `Cells.writer`."""
+class _OneEnd(Closing):
+    """Base of both ends. Threads take turns."""
 
     __slots__ = ("__weakref__", "_elements", "_end", "_lock", "_memory", "name")
+    _end: End
 
-    def __init__(self, end: WriterEnd, name: str, elements: Elements) -> None:
+    def __init__(self, name: str, elements: Elements) -> None:
         self.name = name
         self._elements = elements
-        self._end = end
         self._lock: Any
-        give_lock(self)  # threads take turns from begin to commit
-        self._memory: Any = None  # of bytes cells: not needed
-        if not isinstance(elements, BytesElements):
-            self._memory = elements.over(self._end.region(), self._end.shape()[1])
+        give_lock(self)
+        self._memory: Any = None
+
+    def close(self) -> None:
+        """Detach: another process may have this end then. Waits end with Closed."""
+        self._end.close()
+        with self._lock:
+            self._memory = None
+
+    def _forget_inherited(self) -> None:
+        """Do nothing: each use asks the core first."""
+
+    @property
+    def closed(self) -> bool:
+        return self._end.closed
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}{' closed' if self.closed else ''}>"
+
+
+class CellsWriter(_OneEnd):
+    """Puts elements; never waits for the reader. Made by `Cells.writer`."""
+
+    __slots__ = ()
+    _end: WriterEnd
+
+    def __init__(self, end: WriterEnd, name: str, elements: Elements) -> None:
+        super().__init__(name, elements)
+        self._end = end
+        if not isinstance(elements, BytesElements):  # those are put by the compiled part
+            self._memory = elements.over(end.region(), end.shape()[1])
 
     def put(self, value: Any) -> int:
-        """Make value the newest element; its sequence."""
+        """Make value the newest element; return its sequence."""
         with self._lock:
             if self._memory is None:
                 return self._end.put(value)
@@ -38,24 +64,8 @@ class CellsWriter(Closing):
             return self._end.commit()
 
     def slot(self) -> Slot:
-        """A context manager: the next element, to be filled in place. An exception leaves it unput."""
+        """Return a context manager: the next element, to be filled in place. An exception discards it."""
         return Slot(self)
-
-    def close(self) -> None:
-        """Detach; another writer may come."""
-        self._end.close()
-        with self._lock:
-            self._memory = None
-
-    def _forget_inherited(self) -> None:
-        """Nothing: each use asks the core first."""
-
-    @property
-    def closed(self) -> bool:
-        return self._end.closed
-
-    def __repr__(self) -> str:
-        return f"<CellsWriter {self.name!r}{' closed' if self.closed else ''}>"
 
 
 class Slot(Unpicklable):
@@ -95,26 +105,24 @@ class Slot(Unpicklable):
                 self.seq = self._writer._end.commit()
 
 
-class CellsReader(Closing):
+class CellsReader(_OneEnd):
     """Takes elements, each once; never waits for the writer. Made by `Cells.reader`."""
 
-    __slots__ = ("__weakref__", "_elements", "_end", "_last", "_lock", "_memory", "_stride", "name")
+    __slots__ = ("_last", "_stride")
+    _end: ReaderEnd
 
     def __init__(self, end: ReaderEnd, name: str, elements: Elements) -> None:
-        self.name = name
-        self._elements = elements
+        super().__init__(name, elements)
         self._end = end
-        self._stride = self._end.shape()[1]
-        self._lock: Any
-        give_lock(self)  # from taking cells to having read them
-        self._memory: Any = elements.over(self._end.region(), self._stride)
+        self._stride = end.shape()[1]
+        self._memory = elements.over(end.region(), self._stride)
         self._last: Any = None  # the cell of the newest element taken: ours until a newer one is
 
     def snapshot(self, copy: bool = True) -> list[Any]:
-        """The newest elements not taken before, at most depth of them, oldest first.
+        """Return the newest elements not taken before, at most depth of them, oldest first.
 
-        They are yours. With copy=False they are read-only views in place: nothing is copied, the writer does
-        not touch them, and nothing more can be taken until they are gone.
+        They are copies. With copy=False they are read-only views in place: the writer does not change them, and
+        nothing more can be taken until they are gone.
         """
         with self._lock:
             cells = self._end.take()
@@ -124,9 +132,9 @@ class CellsReader(Closing):
             return self._memory.get(cells) if copy else self._borrowed(cells)
 
     def latest(self, default: Any = None, *, again: bool = False, copy: bool = True) -> Any:
-        """The newest element if it was not taken before, else default; older ones are skipped.
+        """Return the newest element if it was not taken before, else default; older ones are skipped.
 
-        again=True: the newest element taken so far rather than default, while there is one.
+        again=True returns the newest element taken so far instead of default, while there is one.
         """
         with self._lock:
             cell = self._end.take_newest()
@@ -140,7 +148,7 @@ class CellsReader(Closing):
         return self._elements.over(self._end.borrow(), self._stride).in_place(cells)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until there is something to take; False on expiry."""
+        """Wait until there is an element to take; return False after timeout."""
         return self._end.wait(timeout)
 
     @property
@@ -150,31 +158,15 @@ class CellsReader(Closing):
 
     @property
     def lost(self) -> int:
-        """Elements overwritten before this reader took them, exactly; or taken along by a killed reader."""
+        """Elements overwritten before this reader took them, exactly, or taken by a reader that was killed."""
         return self._end.counts()[1]
 
     @property
     def skipped(self) -> int:
-        """Elements that were there, and that `latest` passed over for a newer one."""
+        """Elements that `latest` passed over for a newer one."""
         return self._end.counts()[2]
 
     @property
     def position(self) -> int:
         """The sequence after the newest element taken: received + lost + skipped, over all readers' lives."""
         return self._end.counts()[3]
-
-    def close(self) -> None:
-        """Detach; another reader may come, and goes on from here. Waits end with Closed."""
-        self._end.close()
-        with self._lock:
-            self._memory = None
-
-    def _forget_inherited(self) -> None:
-        """Nothing: each use asks the core first."""
-
-    @property
-    def closed(self) -> bool:
-        return self._end.closed
-
-    def __repr__(self) -> str:
-        return f"<CellsReader {self.name!r}{' closed' if self.closed else ''}>"

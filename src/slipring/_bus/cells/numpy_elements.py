@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of numpy values. numpy is imported when it is needed."""
+"""Elements of cells that are numpy values. numpy is imported at the first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer as Region  # the memory of cells
 
 
-LARGEST = 1 << 32  # bytes of an element; the core's limit, which is asked for a number of 64 bits
+LARGEST = 1 << 32  # bytes of an element: the limit of the core
 
 
 def import_numpy() -> Any:
@@ -81,7 +81,7 @@ class NumpyMemory:
         self._cells = numpy.ndarray((count, *shape), elements.dtype, region, 0, (stride, *strides))
 
     def _check(self, value: Any) -> Any:
-        """What would be stretched, cut or reinterpreted by numpy is refused instead."""
+        """Refuse a value that numpy would stretch, cut or reinterpret."""
         wanted, kind = self._elements, self._elements.dtype.kind
         given = value if hasattr(value, "dtype") or not wanted.shape else self._numpy.asarray(value)
         if hasattr(given, "dtype"):
