@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """asyncio: one waiter thread per event loop sleeps for all subscribers that the loop's tasks wait on.
 
-A task that finds nothing registers (item, future) and rings the thread's bell, so that the thread takes the
-item's subscriber into its next sleep. When a sleep ends, the futures of items that have something are resolved
-in the loop, and each task tries again. The thread ends by itself when nobody waits for a while or its loop is
-closed.
+A task that finds no message registers (item, future) and rings the thread's bell, so that the thread includes the
+item's subscriber in its next sleep. When a sleep ends, the futures of items that have a message are resolved in the
+loop, and each task tries again. The thread ends when no task has waited for a while or its loop is closed.
 
-A waiter refers to its loop weakly, so that a loop nobody else knows is freed. While a task waits, its future keeps
-the loop. A loop that is closed then tells nobody: the thread looks every second, and lets go of the futures and
-with them of the subscribers.
+A waiter refers to its loop weakly, so that an unused loop is freed. While a task waits, its future keeps the loop. The
+closing of such a loop is not reported: the thread checks for it every second, and then drops the futures and with them
+the subscribers.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from .wait import INBOX_BELLS, Waitable
 
 T = TypeVar("T")
 
-_IDLE_S = 0.05  # a waiter thread for which nobody waits ends after this long
+_IDLE_S = 0.05  # a waiter thread without waiting tasks ends after this long
 _CLOSED_S = 1.0  # a loop closed while a task waits is noticed after this long
 _MOMENT_S = 0.001
 _waiters: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiter] = weakref.WeakKeyDictionary()
@@ -92,8 +91,9 @@ class _Waiter:
                 raise
 
     def _resolve_failed(self, items: tuple[Waitable, ...]) -> None:
-        """One of them ended the sleep of all with an error that trying again may not show, such as a deleted file: each
-        by itself, for a moment, tells whose it was."""
+        """Resolve the item that ended the sleep of all with an error. A short wait on each one alone finds it.
+
+        A new try alone may not raise the error, of a deleted file for example."""
         for item in items:
             try:
                 _native.wait(_subscribers((item,)), None, 0, _MOMENT_S, 0.0)
@@ -137,7 +137,7 @@ class _Waiter:
             return True
 
     def _let_go(self) -> None:
-        """The loop is closed: its tasks never go on, and must not keep subscribers."""
+        """Drop the futures of a closed loop: its tasks never continue, and must not keep subscribers."""
         with self._lock:
             never, self._futures = self._futures, {}
             self._end()
@@ -163,7 +163,7 @@ def _waiter() -> _Waiter:
 
 
 async def until(item: Waitable, timeout: float | None, take: Callable[[], T | None]) -> T | None:
-    """What `take` finds at the item, or None on expiry."""
+    """Return what `take` finds at the item, or None after timeout."""
     seconds = timeout_s(timeout)
     taken = take()
     if taken is not None or seconds == 0:

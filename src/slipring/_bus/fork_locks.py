@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Locks of handles. A forked child inherits the handles of its parent, and would wait forever for a lock that a thread
-of the parent held: that thread is not in the child. So every handle gets a fresh lock there, and its use ends in
+of the parent held: that thread is not in the child. So every handle gets a new lock there, and its use raises
 ForkedHandle.
 """
 
@@ -16,7 +16,7 @@ class Locked(Protocol):
     _lock: Any
 
     def _forget_inherited(self) -> None:
-        """In a forked child: drop what could be used without asking the core, which refuses."""
+        """Drop, in a forked child, whatever could be used without a call of the core, which refuses."""
         ...
 
 
@@ -24,7 +24,7 @@ _owners: Final[WeakSet[Locked]] = WeakSet()
 
 
 def give_lock(owner: Locked) -> None:
-    """Set owner._lock: re-entrant, since a signal handler or a finalizer may use the handle too."""
+    """Set owner._lock; it is re-entrant, since a signal handler or a finalizer may use the handle too."""
     owner._lock = RLock()
     _owners.add(owner)
 

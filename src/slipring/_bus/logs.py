@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loggers of the package, `slipring.<area>`. Silent unless the program configures logging.
 
-docs/guides/logging.md lists the areas. An event is logged if no call of the user's reports it.
+docs/guides/logging.md lists the areas. An event is logged if no call of the program reports it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Member: sends and receives on one topic, and does not hear itself unless it asks to.
 
-On a reliable topic all members may send at once on a ring too small for all their messages. Each then waits
-for the others to read. A member whose send finds no room therefore moves its own incoming messages into a
-local inbox, where recv finds them: everybody makes room, and all sends go through.
+On a reliable topic all members may send at once on a ring too small for all their messages. Each then waits for the
+others to read. A member whose send finds no room therefore moves its own incoming messages into a local inbox, where
+recv finds them: every member makes room, and all sends succeed.
 
-One thread may send while another receives. Messages leave the ring under a lock, into the inbox or to a caller who
-found the inbox empty, so that each receiver sees them in order. Nobody holds the lock while it waits. Whoever waits
-sleeps on the ring and on a bell, which is rung when messages were moved to the inbox.
+One thread may send while another receives. Messages leave the ring under a lock, into the inbox or to a caller that
+found the inbox empty, so that each receiver sees them in order. No thread holds the lock while it waits. A waiting
+thread sleeps on the ring and on a bell, which is rung when messages were moved to the inbox.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 _SLICE_S = 0.005
-INBOX_BYTES = 256 << 20  # a member that only ever sends must not eat all memory
+INBOX_BYTES = 256 << 20  # a member that only sends must not use all memory
 
 
 class Member(Closing):
-    """Made by `Bus.join`."""
+    """Sends and receives on one topic. Made by `Bus.join`."""
 
     def __init__(self, publisher: Publisher, subscriber: Subscriber, *, reliable: bool) -> None:
         self._publisher = publisher
@@ -53,7 +53,7 @@ class Member(Closing):
         give_lock(self)
 
     def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
-        """Send to all other members. timeout as in Publisher.send: by default only reliable topics wait."""
+        """Send to all other members; return the sequence. By default only reliable topics wait for room."""
         if timeout is BY_DELIVERY:
             timeout = None if self._reliable else 0
         seconds = timeout_s(timeout)
@@ -68,14 +68,14 @@ class Member(Closing):
                 if self._take_in():
                     patience = 0.0
                     continue
-                # Nothing of ours in the way: wait for the others.
+                # no message of ours is in the way: wait for the others
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise
                 patience = min(_SLICE_S, left)
 
     def _take_in(self) -> bool:
-        """Move what has come in from the ring to the inbox; True if that made room."""
+        """Move incoming messages from the ring to the inbox; return whether that made room."""
         with self._lock:
             before = self.subscriber.position
             # defect member_ignores_arrivals: messages: list[Message] = []
@@ -92,7 +92,7 @@ class Member(Closing):
         self._inbox_bytes = 0
 
     def recv(self, timeout: float | None = None) -> Message | None:
-        """The next message of the others, or None on expiry."""
+        """Return the next message of the others, or None after timeout."""
         if timeout == 0:
             return self._next(lambda: self.subscriber.recv(0))
         return self._until(timeout, self._next_here)
@@ -110,7 +110,7 @@ class Member(Closing):
         return message
 
     def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
-        """Up to n messages; waits at most timeout for the first."""
+        """Return up to n messages; waits at most timeout for the first."""
         n = natural("n", n)
         return self._until(timeout if n else 0, lambda: self._next_many(n)) or []
 
@@ -122,7 +122,7 @@ class Member(Closing):
             return taken
 
     def _until(self, timeout: float | None, take: Callable[[], Found]) -> Found:
-        """What `take` finds, which is empty on expiry."""
+        """Return what `take` finds, which is empty after timeout."""
         seconds = timeout_s(timeout)
         found = take()
         if found or seconds == 0:
@@ -132,7 +132,7 @@ class Member(Closing):
         with inbox_bell() as bell:
             while not found and (left := deadline - waits.monotonic()) > 0:
                 rings = bell.rings()
-                if not self._inbox:  # what is moved there from now on rings the bell
+                if not self._inbox:  # a later move rings the bell
                     waits.sleep((self,), None if left == math.inf else left, bell, rings)
                 found = take()
         return found
@@ -187,12 +187,12 @@ class Member(Closing):
             return self.subscriber.lag + len(self._inbox)
 
     def stats(self) -> dict[str, Any]:
-        """As Subscriber.stats, and how many messages wait in the inbox."""
+        """Return Subscriber.stats, and the number of messages in the inbox."""
         with self._lock:
             return {**self.subscriber.stats(), "inbox": len(self._inbox)}
 
     def close(self) -> None:
-        """Leave: waits end with Closed."""
+        """Leave the topic: waits end with Closed."""
         self._publisher.close()
         self.subscriber.close()
 

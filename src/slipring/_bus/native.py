@@ -21,7 +21,7 @@ except ImportError as error:
 def _error(
     code: int, message: str, argument: str, errno: int, found: str, asked: str, bus: str
 ) -> errors.SlipringError:
-    """The exception for an error of the core, which knows file names only."""
+    """Make the exception for an error of the core; add the bus's path, since the core has file names only."""
     error = errors.from_core(code, message, argument, errno, found, asked)
     return directory.explain(error, bus) if bus else error
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges: what lies between two sequences of a topic, read into Arrow as often as need be.
+"""Ranges: the messages between two sequences of a topic, read into Arrow any number of times.
 
-For those who plan first and read later, perhaps in another process and perhaps twice, as a Spark job does. A
-range takes no entry in the topic's tables and holds nothing back; what must not disappear meanwhile is kept by a
-cursor.
+They are for programs that plan first and read later, perhaps in another process and perhaps twice, as a Spark job
+does. A range takes no entry in the topic's tables and holds nothing back: a cursor keeps messages that must not
+disappear meanwhile.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EVERYTHING = (1 << 64) - 1
 
 
 class Ranges:
-    """What is there to be read of one topic, and the reading of it. Used by one thread at a time."""
+    """The readable sequences of one topic, and their messages. Used by one thread at a time."""
 
     def __init__(self, bus: Bus, topic: str) -> None:
         self._native = _native.Range(bus.path, bus._topic(topic))
@@ -37,21 +37,21 @@ class Ranges:
         self.lost = 0
         """Messages that were overwritten before `batches` could read them."""
         self.reached = 0
-        """Where `batches` has come to: the next sequence it has not handed over, as a message or a hole."""
+        """The next sequence that `batches` has not returned, as a message or a gap."""
 
     def oldest(self) -> int:
-        """The lowest sequence still readable."""
+        """Return the lowest sequence that is still readable."""
         return self._native.oldest()
 
     def committed(self, start: int, rows: int | None = None, size: int | None = None) -> int:
-        """The end of what is settled from start on: every sequence below it is a message or will never be one.
+        """Return the end of the settled sequences from start on: each below it is a message or will never be one.
 
-        At most `rows` sequences and `size` bytes of bodies, but one at least if there is one."""
+        At most `rows` sequences and `size` bytes of bodies, but at least one sequence if there is one."""
         rows = _EVERYTHING if rows is None else rows
         return self._native.settled(start, rows, _EVERYTHING if size is None else size)
 
     def at_time(self, time_ns: int) -> int:
-        """The first sequence still there that was sent then or later; else the next to be published."""
+        """Return the first readable sequence that was sent then or later; else the next one to be published."""
         return self._native.at_time(time_ns)
 
     def batches(
@@ -62,16 +62,16 @@ class Ranges:
         size: int = 1 << 20,
         gaps: bool = False,
     ) -> Iterator[pyarrow.RecordBatch]:
-        """The messages of [start, end), in batches with bodies of about `size` bytes.
+        """Yield the messages of [start, end) in batches with bodies of about `size` bytes.
 
-        With gaps, sequences that brought no message are rows too: value NULL, offset the first of them, span how
-        many, lost how many messages were lost among them. `end` must not be beyond `committed(start)`."""
+        With gaps, sequences without a message are rows too: value is NULL, offset the first of them, span their
+        number, lost the number of messages lost among them. `end` must not be beyond `committed(start)`."""
         import pyarrow
 
         asked = list(columns)
         for column in asked:
             if column not in COLUMNS:
-                raise BadArgument(f"columns={column!r} is none of {', '.join(COLUMNS)}", argument="columns")
+                raise BadArgument(f"columns={column!r} must be of {', '.join(COLUMNS)}", argument="columns")
         mask = sum(1 << COLUMNS.index(column) for column in set(asked))
         in_order = asked == [column for column in COLUMNS if column in asked]
         host = socket.gethostname()

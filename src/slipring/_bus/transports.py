@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which class makes a bus: this host's shared memory, or what an address names.
+"""The class of a bus: this host's shared memory, or the transport that an address names.
 
 A transport is named, not imported: it lies above this layer, and its packages are extras.
 """
@@ -17,7 +17,7 @@ AnyBus = TypeVar("AnyBus")
 
 
 def address_of(name: object, root: object) -> str:
-    """The address a bus is configured with, in its name, its root or $SLIPRING_ROOT; empty: this host."""
+    """Return the address in a bus's name, its root or $SLIPRING_ROOT; empty for a bus of this host."""
     for place in (name, root if root is not None else os.environ.get("SLIPRING_ROOT")):
         if isinstance(place, str) and "://" in place:
             return place
@@ -25,7 +25,7 @@ def address_of(name: object, root: object) -> str:
 
 
 def chosen(cls: type[AnyBus], name: object, root: object) -> type[AnyBus]:
-    """The class for this name and root; a class that was chosen already, or made by a user, stays."""
+    """Return the class for this name and root; a subclass of Bus stays as it is."""
     address = address_of(name, root)
     if not address or cls.__module__ != "slipring":
         return cls

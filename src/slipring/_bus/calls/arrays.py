@@ -27,10 +27,10 @@ def is_array(value: object) -> bool:
 
 
 def number(value: object) -> Any:
-    """A numpy scalar as Python's own; TypeError for everything else."""
+    """Return a numpy scalar as a number of Python; TypeError for everything else."""
     numpy: Any = sys.modules.get("numpy")
     found = value.item() if numpy is not None and isinstance(value, numpy.generic) else value
-    if found is value or isinstance(found, numpy.generic):  # the second: those that Python has no type for
+    if found is value or isinstance(found, numpy.generic):  # the second: Python has no type for it
         raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
     return found
 
@@ -51,7 +51,7 @@ def encode(array: Any) -> bytes:
 
 
 def decode(data: memoryview) -> Any:
-    """A writable array of its own; ValueError for bytes that are none."""
+    """Return a writable copy; ValueError if the bytes are not an array."""
     try:
         import numpy
     except ImportError as error:
@@ -68,13 +68,13 @@ def decode(data: memoryview) -> Any:
 
 
 def _head(front: bytes) -> tuple[str, tuple[int, ...], int]:
-    """dtype, shape, and where the elements begin."""
+    """Return dtype, shape, and the offset of the elements."""
     try:
         size = front[0]
         text, dimensions = front[1 : 1 + size].decode("ascii"), front[1 + size]
         if not _DTYPE.fullmatch(text) or dimensions > _MOST_DIMENSIONS:
-            raise ValueError(f"an array of dtype {text!r} with {dimensions} dimensions is not taken")
+            raise ValueError(f"an array of dtype {text!r} with {dimensions} dimensions is not supported")
         shape = unpack_from(f"<{dimensions}Q", front, 2 + size)
     except (IndexError, struct_error):
-        raise ValueError("an array without its head") from None
+        raise ValueError("an array is shorter than its head") from None
     return text, shape, 2 + size + 8 * dimensions

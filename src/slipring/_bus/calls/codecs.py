@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What arguments and values look like on the way: msgpack, plain bytes, or a codec of one's own.
+"""Codecs of arguments and values: msgpack, plain bytes, or an object of the program.
 
-A codec is any object with these five members. Decoding gets bytes that anybody may have written; whatever it
-raises becomes a typed error. Nothing here can run code that came with a message.
+A codec is any object with these five members. The bytes it decodes may come from any program; each exception of it
+becomes a typed error. No codec here can run code that came with a message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Codec(Protocol):
 
 
 class Msgpack:
-    """The default: numbers, text, bytes, lists, dicts, None, dates, numpy arrays, and what else msgspec knows."""
+    """The default: numbers, text, bytes, lists, dicts, None, dates, numpy arrays, and the other types of msgspec."""
 
     name = "msgpack"
 
@@ -59,7 +59,7 @@ class Msgpack:
 
 
 class Raw:
-    """One's own schema: a method takes bytes and returns bytes (any buffer), and both arrive as they are."""
+    """Plain bytes, for a schema of the program: a method takes bytes and returns bytes (any buffer)."""
 
     name = "raw"
 
@@ -91,7 +91,7 @@ _MEMBERS = ("encode_arguments", "decode_arguments", "encode_value", "decode_valu
 
 
 def find(codec: str | Codec) -> Codec:
-    """A codec by its name, or one's own."""
+    """Return a codec by its name, or check an object of the program."""
     if isinstance(codec, str):
         if codec not in _BUILT_IN:
             raise BadArgument(f'codec={codec!r} must be "msgpack", "raw" or a codec object', argument="codec")

@@ -28,12 +28,12 @@ LONGEST_TRACEBACK = 8192
 
 
 def _front(payload_at: int) -> bytes:
-    """The bytes before req_id."""
+    """Return the bytes before req_id."""
     return pack_now("<I4sHHHHH6xiI", 24, IDENTIFIER, 10, 18, 8, 16, 4, 16, payload_at - 28)
 
 
 def _vtable(kind: int, table_at: int, size: int, *offsets: int) -> bytes:
-    """payload_type, the payload's vtable, and the table's offset to it."""
+    """Return payload_type, the payload's vtable, and the table's offset to it."""
     count = len(offsets)
     vtable = pack_now(f"<BxHH{count}H", kind, 4 + 2 * count, size, *offsets)
     return vtable + bytes(table_at - 40 - len(vtable)) + pack_now("<i", table_at - 42)
@@ -77,7 +77,7 @@ _LENGTH = Struct("<I")
 
 
 def _string(text: bytes) -> bytes:
-    """Length, text, a zero, padding to 4."""
+    """Return length, text, a zero, padding to 4."""
     return b"%b%b%b" % (_LENGTH.pack(len(text)), text, bytes(4 - len(text) % 4))
 
 
@@ -134,13 +134,13 @@ def hello(body: m.Hello) -> bytes:
 
 
 def _clipped(text: str) -> bytes:
-    """As UTF-8, cut between characters; what is not text is replaced."""
+    """Return a text as UTF-8, cut between characters; invalid characters are replaced."""
     encoded = text.encode("utf-8", "replace")
     return encoded[:LONGEST_ERROR_TEXT].decode("utf-8", "ignore").encode()
 
 
 def _end_of(text: str) -> bytes:
-    """The last part of a traceback, which names the exception."""
+    """Return the last part of a traceback, which names the exception."""
     encoded = text.encode("utf-8", "replace")
     return encoded[-LONGEST_TRACEBACK:].decode("utf-8", "ignore").encode()
 
@@ -168,7 +168,7 @@ _new = tuple.__new__  # of a named tuple: its own constructor takes twice as lon
 
 
 def decode(body: bytes) -> tuple[int, m.Payload]:
-    """(req_id, payload) of a message."""
+    """Return (req_id, payload) of a message."""
     size = len(body)
     if size >= 60:
         kind = body[_KIND_AT]
@@ -292,7 +292,7 @@ class Table:
         return cls(buffer, _U32.unpack_from(buffer, 0)[0])
 
     def _field(self, number: int, width: int) -> int:
-        """Where a field is, 0 if it is absent."""
+        """Return the place of a field, 0 if it is absent."""
         if number >= self._fields:
             return 0
         offset: int = _U16.unpack_from(self._buffer, self._vtable + 4 + 2 * number)[0]
@@ -320,7 +320,7 @@ class Table:
         return self._scalar(number, _U64)
 
     def _target(self, number: int) -> int:
-        """What an offset field points to, 0 if it is absent."""
+        """Return the target of an offset field, 0 if it is absent."""
         place = self._field(number, 4)
         if not place:
             return 0

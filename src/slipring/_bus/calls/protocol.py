@@ -43,7 +43,7 @@ def reply_topic(service: str, client: str) -> str:
 
 
 def of_calls(topics: Collection[str]) -> set[str]:
-    """Those of the topics that belong to servers and clients: replies, and both topics of a service."""
+    """Return the topics that belong to servers and clients: replies, and both topics of a service."""
     services = {name.removesuffix(".server") for name in topics if name.endswith(".server")}
     pairs = {service for service in services if calls_topic(service) in topics}
     replies = {name for name in topics if REPLY_TOPIC.fullmatch(name)}

@@ -30,7 +30,7 @@ class Cells(Unpicklable):
 
     @property
     def dtype(self) -> Any:
-        """The numpy dtype of an element; None: plain bytes."""
+        """The numpy dtype of an element; None for plain bytes."""
         return self._elements.dtype
 
     @property
@@ -43,19 +43,19 @@ class Cells(Unpicklable):
         return self._elements.size
 
     def writer(self) -> CellsWriter:
-        """The writer; Busy while there is one."""
+        """Return the writer; raises Busy while there is one."""
         writer = CellsWriter(self._store.writer(self.name), self.name, self._elements)
         self._register(writer)
         return writer
 
     def reader(self) -> CellsReader:
-        """The reader; Busy while there is one. Goes on where the last one ended."""
+        """Return the reader, which continues where the last one ended; raises Busy while there is one."""
         reader = CellsReader(self._store.reader(self.name), self.name, self._elements)
         self._register(reader)
         return reader
 
     def stats(self) -> dict[str, Any]:
-        """Counters as they stand."""
+        """Return the counters as they stand."""
         return with_kind(self.name, self._store.stats(self.name))
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Cells(Unpicklable):
 
 
 def _refuse(error: TopicExists, name: str, found: Elements, asked: Elements) -> None:
-    """The same refusal, with what is there and what was asked for as people write it."""
+    """Raise the error again, with the value found and the value given as programs write them."""
     other = type(found) is not type(asked)
     for argument in ("dtype", "shape", "size"):
         there, here = (found, asked) if other else (getattr(found, argument), getattr(asked, argument))
@@ -78,7 +78,7 @@ def _refuse(error: TopicExists, name: str, found: Elements, asked: Elements) -> 
 def create(
     store: CellsStore, name: str, dtype: Any, depth: Any, shape: Any, size: Any, mode: Any, exist_ok: bool
 ) -> None:
-    """Create what the arguments describe, or check that what exists is just that."""
+    """Create the cells that the arguments describe, or check that existing cells match."""
     asked = describe(dtype, shape, size)
     wanted = 0 if depth is None else min(positive("depth", depth), 2**32 - 1)
     bits = 0 if mode is None else file_mode(mode)

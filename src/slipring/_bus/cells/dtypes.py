@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numpy, imported when it is needed, and dtypes as the text that is kept in shared memory."""
+"""numpy, imported at the first use, and dtypes as the text that is kept in shared memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slipring.errors import BadArgument, Corrupt
 
 
 def numpy(what: str, instead: str = "") -> ModuleType:
-    """The module; `what` needs it, unless one does something instead."""
+    """Import numpy. The ImportError names the feature that needs it, and a way without it, if there is one."""
     try:
         import numpy
     except ImportError as error:
@@ -20,18 +20,18 @@ def numpy(what: str, instead: str = "") -> ModuleType:
 
 
 def parse(dtype: Any, module: ModuleType) -> Any:
-    """The dtype that somebody means; one of Python objects is refused."""
+    """Return the dtype of an argument; one of Python objects is refused."""
     try:
         chosen = module.dtype(dtype)
     except (TypeError, ValueError, SyntaxError) as error:
-        raise BadArgument(f"dtype={dtype!r} is no numpy dtype: {error}", argument="dtype") from None
+        raise BadArgument(f"dtype={dtype!r} is not a numpy dtype: {error}", argument="dtype") from None
     if chosen.hasobject:
         raise BadArgument(f"dtype={dtype!r} has Python objects, which cannot be shared", argument="dtype")
     return chosen
 
 
 def to_text(dtype: Any, what: str) -> tuple[str, int]:
-    """A dtype as (text, bytes of an element): "|u1", "<f4", "[('x', '<f4'), …]"."""
+    """Return a dtype as (text, bytes of an element): "|u1", "<f4", "[('x', '<f4'), …]"."""
     chosen = parse(dtype, numpy(what))
     if chosen.subdtype is not None:
         raise BadArgument(f"dtype={dtype!r} is an array itself: put its shape into shape=", argument="dtype")
@@ -42,20 +42,22 @@ def to_text(dtype: Any, what: str) -> tuple[str, int]:
 
 @lru_cache(maxsize=64)
 def from_text(text: str, item_size: int, what: str) -> Any:
-    """The dtype that `to_text` wrote; anything else is Corrupt."""
+    """Return the dtype that `to_text` wrote; any other text raises Corrupt."""
     import ast  # slow to import, and every bus knows this module
 
     try:
         chosen = numpy(what).dtype(ast.literal_eval(text) if text.startswith("[") else text)
     except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError) as error:
-        raise Corrupt(f"{text!r} in shared memory is no dtype: {error}", argument="dtype") from None
+        raise Corrupt(f"{text!r} in shared memory is not a dtype: {error}", argument="dtype") from None
     if chosen.hasobject or chosen.itemsize != item_size:
-        raise Corrupt(f"dtype {text!r} in shared memory has other elements than it says", argument="dtype")
+        raise Corrupt(
+            f"dtype {text!r} in shared memory does not match the size of its elements", argument="dtype"
+        )
     return chosen
 
 
 def _cut(module: ModuleType, given: Any, wanted: Any) -> bool:
-    """Whether some of the values would come out as others: wrapped, cut off, or half of them dropped."""
+    """Return whether some of the values would change: wrapped, cut off, or half of them dropped."""
     kinds = given.dtype.kind + wanted.kind
     if given.dtype == wanted or not given.size:
         return False
@@ -73,7 +75,7 @@ def _cut(module: ModuleType, given: Any, wanted: Any) -> bool:
 
 
 def refuse_cuts(module: ModuleType, given: Any, wanted: Any, argument: str) -> None:
-    """BadArgument if an array has values that elements of `wanted` cannot hold; numpy would store others."""
+    """Refuse an array with values that elements of `wanted` cannot hold; numpy would store others."""
     # defect values_cut: if False:
     if _cut(module, given, wanted):
         text = f"{argument} has dtype {given.dtype} and values that do not fit {wanted}: convert it first"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where cells are. Their API (cells.py, cells_ends.py) is the same over shared memory, which is here, and over
-what a stepped bus has instead (slipring.testing): a store makes them, and gives their two ends.
+"""The store of cells: it creates them and returns their two ends.
+
+The API of cells (cells/cells.py, cells/ends.py) is the same over the store of shared memory, which is here, and that of
+a stepped bus (slipring.testing).
 """
 
 from __future__ import annotations
@@ -22,37 +24,37 @@ class End(Protocol):
     def close(self) -> None: ...
     def shape(self) -> Shape: ...
     def region(self) -> Buffer:
-        """All cells."""
+        """Return the memory of all cells."""
         ...
 
 
 class WriterEnd(End, Protocol):
     def begin(self) -> int:
-        """The number of the cell to be filled."""
+        """Return the number of the cell to be filled."""
         ...
 
     def commit(self) -> int: ...
     def put(self, value: Buffer, /) -> int: ...
     def slot(self) -> Any:
-        """The cell to be filled as memory; one at a time."""
+        """Return the cell to be filled as memory; one at a time."""
         ...
 
     def end_slot(self, region: Any, strict: bool, /) -> bool:
-        """False if, strictly, buffers of it are in use."""
+        """Return False if strict and buffers of it are still in use."""
         ...
 
 
 class ReaderEnd(End, Protocol):
     def borrow(self) -> Buffer:
-        """All cells; nothing is taken until it is gone."""
+        """Return the memory of all cells; nothing can be taken until it is freed."""
         ...
 
     def take(self) -> list[int]:
-        """The numbers of the cells taken, oldest element first."""
+        """Return the numbers of the cells taken, oldest element first."""
         ...
 
     def take_newest(self) -> int:
-        """-1 if there is nothing new."""
+        """Return the number of the newest cell, or -1 if there is nothing new."""
         ...
 
     def counts(self) -> tuple[int, int, int, int]: ...
@@ -61,7 +63,7 @@ class ReaderEnd(End, Protocol):
 
 class CellsStore(Protocol):
     def create(self, name: str, size: int, depth: int, mode: int, format: str, exist_ok: bool) -> None:
-        """0: not given. What is given must match what exists; without a size nothing is made."""
+        """Create cells, or check that existing ones match; 0 means "not given". Without a size, create nothing."""
         ...
 
     def stats(self, name: str) -> dict[str, Any]: ...

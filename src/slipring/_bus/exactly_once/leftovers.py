@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What dead jobs left in the outboxes of a bus (outbox.py), and what of it may be cleared.
+"""Outboxes of crashed jobs (outbox.py): findings about them, and their removal.
 
-Staged rows of a job that died are of no use to anybody: whoever continues the job stages them anew. A batch
-that was begun and not finished is: it is left for the job that continues. Where a job has come to is kept as
-long as one of its topics is the one it was.
+Staged rows of a crashed job are useless: the job stages them again when it continues. A batch that was begun and not
+finished stays, for the job that continues. The progress of a job is kept as long as one of its topics has the
+generation it had.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from slipring.errors import Corrupt
 
 from .. import directory
-from . import process_identity as life
+from . import process_identity
 from .origin import lock, origins
 from .outbox import BRIEF, Outbox, place_of
 
@@ -22,7 +22,7 @@ Finding = tuple[str, str, str]  # job, problem, action
 
 
 def examine(bus_path: str, generation: Callable[[str], str], repair: bool) -> list[Finding]:
-    """Findings of a bus; generation(topic) is a topic's, or empty."""
+    """Return the findings of a bus; generation(topic) is the present one of a topic, or empty."""
     findings = [_examine(Outbox(bus_path, job), generation, repair) for job in _jobs(bus_path)]
     return [finding for finding in findings if finding]
 
@@ -32,7 +32,7 @@ def _jobs(bus_path: str) -> list[str]:
 
 
 def clear_brief(bus_path: str) -> None:
-    """Remove what dead jobs left that are never continued."""
+    """Remove the outboxes of crashed jobs that are never continued."""
     for job in _jobs(bus_path):
         if job.startswith(BRIEF):
             _examine(Outbox(bus_path, job), lambda topic: "", repair=True)
@@ -43,9 +43,9 @@ def _examine(outbox: Outbox, generation: Callable[[str], str], repair: bool) -> 
     try:
         descriptor = lock(path)
     except (BlockingIOError, FileNotFoundError, NotADirectoryError):
-        return None  # somebody is at it
+        return None  # another process uses it
     try:
-        if life.is_alive(os.pread(descriptor, 4096, 0).decode(errors="replace")):
+        if process_identity.is_alive(os.pread(descriptor, 4096, 0).decode(errors="replace")):
             return None
         return _examine_dead(outbox, generation, repair)
     finally:
@@ -64,7 +64,7 @@ def _examine_dead(outbox: Outbox, generation: Callable[[str], str], repair: bool
     if outbox.job.startswith(BRIEF) or not _has_topic(outbox, generation):
         if repair:
             outbox.remove()
-        return outbox.job, "what a dead Spark job left", "removed" if repair else "removed with repair"
+        return outbox.job, "files of a dead Spark job", "removed" if repair else "removed with repair"
     if outbox.parts():
         if repair:
             for name in outbox.parts():

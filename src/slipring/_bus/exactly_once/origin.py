@@ -2,15 +2,15 @@
 """Publishing exactly once for others, whatever is killed.
 
 An *origin* is a stream that is passed on into a topic: a remote publisher, a mirrored topic, a Spark query.
-Its messages are numbered, and the numbers grow. Each origin has a small file, its place, which the core
-writes between claiming a message's sequence and making the message readable:
+Its messages are numbered, and the numbers grow. Each origin has a small file with its place, which the core
+writes between the claim of a message's sequence and the commit that makes the message readable:
 
     the place before  number, count, lost, seq
     the place after   number, count, lost, seq      seq is the sequence just claimed
 
-Killed before the note: the claim is abandoned, the file says "before". Killed after it: the file names the
-sequence, and the ring knows for ever whether that sequence became a message. So the next process learns
-exactly which number was the last one published, and what is sent again is recognised.
+Killed before this write: the claim is abandoned, and the file has the place before. Killed after it: the file names
+the sequence, and the ring keeps whether that sequence became a message. So the next process knows exactly which number
+was published last, and recognises messages that are sent again.
 
 The file is locked while the origin is in use. It belongs to one generation of its topic.
 """
@@ -61,10 +61,10 @@ def _path(directory: str, topic: str, origin: str) -> str:
 
 
 def was_committed(bus: Bus, topic: str, seq: int) -> bool:
-    """Whether a sequence became a message, even if it is overwritten by now.
+    """Return whether a sequence became a message, even if it is overwritten by now.
 
-    A reader that starts at it and one that starts behind it keep exact accounts: at the same position they
-    differ by that one message, or do not.
+    A reader that starts at it and one that starts behind it keep exact counts. At the same position these differ by
+    one exactly if the sequence became a message.
     """
     for _ in range(_LOOKS):
         accounts = []
@@ -77,16 +77,16 @@ def was_committed(bus: Bus, topic: str, seq: int) -> bool:
         (here, with_it), (there, without) = accounts
         if here == there:
             return with_it != without
-    raise PeerGone(f"topic {topic!r} moves too fast to tell whether sequence {seq} was published")
+    raise PeerGone(f"topic {topic!r} moves too fast to find out whether sequence {seq} was published")
 
 
 def lock(path: str) -> int:
-    """The file, made when missing, locked; its descriptor."""
+    """Open a file, created when missing, and lock it; return its descriptor."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(descriptor).st_nlink:  # else somebody tidied it away between opening and locking
+            if os.fstat(descriptor).st_nlink:  # else another process removed it between opening and locking
                 return descriptor
         except BlockingIOError:
             os.close(descriptor)
@@ -113,7 +113,7 @@ class Origin:
         except BaseException as error:
             self._release()
             if isinstance(error, BlockingIOError):
-                text = f"{origin} is being published to topic {topic!r} already"
+                text = f"{origin} is already being published to topic {topic!r} by another process"
                 raise Busy(text, argument="name") from None
             if isinstance(error, OSError) and not isinstance(error, SlipringError):
                 raise _fault(error) from None
@@ -136,7 +136,7 @@ class Origin:
         return before
 
     def tell_upstream(self, upstream: Iterable[str]) -> None:
-        """Where this origin's messages come from, for whoever looks for loops."""
+        """Store where this origin's messages come from, for the check for cycles."""
         self.upstream = sorted(upstream)
         about = {
             "origin": self.origin,
@@ -153,7 +153,7 @@ class Origin:
             raise _fault(error) from None
 
     def send(self, number: int, body: Any, type: str, sender: str, time_ns: int, lost: int = 0) -> int:
-        """Publish, unless that number was published before; the sequence. Never waits: Full."""
+        """Publish a message unless its number was published before; return the sequence. Never waits: raises Full."""
         # defect repeated_send_published_again: if number < 0:
         if number <= self.place.number:
             return self.place.seq
@@ -165,8 +165,9 @@ class Origin:
         return seq
 
     def send_rows(self, number: int, column: Column, type: str, sender: str) -> int:
-        """Publish a column's values, numbered from `number` on; those that were published before are passed
-        over. How many are done: fewer than there are when there is no room. Never waits."""
+        """Publish a column's values, numbered from `number` on, without those that were published before.
+
+        Return how many are done: fewer than there are when there is no room. Never waits."""
         data, offsets, first, count = column
         # defect sink_row_published_again: passed = 0
         passed = min(count, max(0, self.place.number - number + 1))
@@ -181,7 +182,7 @@ class Origin:
         return int(passed + sent)
 
     def close(self, forget: bool = False) -> None:
-        """Stop publishing; with forget, what was published is not remembered either."""
+        """Stop publishing; forget=True removes the place, too."""
         if self._descriptor < 0:
             return
         self.publisher.close()
@@ -200,7 +201,7 @@ class Origin:
 def _fault(error: OSError) -> NoSpace | SystemFault:
     number = error.errno or 0
     cls = NoSpace if number == errno.ENOSPC else SystemFault
-    return cls(f"cannot keep a ledger: {error}", argument="state", errno=number)
+    return cls(f"cannot write the place of an origin: {error}", argument="state", errno=number)
 
 
 def _about(text: bytes) -> dict[str, Any]:
@@ -212,7 +213,7 @@ def _about(text: bytes) -> dict[str, Any]:
 
 
 def origins(directory: str, topic: str | None = None) -> list[dict[str, Any]]:
-    """What is known of every origin: its name, topic, generation, upstream."""
+    """Return the name, topic, generation and upstream of every origin."""
     found = []
     for name in listed(directory):
         if topic is None or name.startswith(f"{topic}."):

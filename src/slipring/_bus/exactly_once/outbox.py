@@ -4,16 +4,16 @@
 A job (a Spark query, say) has a directory beside the bus, private to its user:
 
     <root>/.outbox-<uid>/<bus>/<job>/
-        lock              locked by whoever publishes; its text marks the process that runs the job
+        lock              locked by the process that publishes; its text marks the process that runs the job
         7-0-<unique>.part rows staged for batch 7, partition 0, by one attempt of a task
         batch             the batch that is being published: its number and its parts, in order
         done              the number of the last batch that was published
         <topic>.<hash>    how far the job has come on that topic (origin.py)
 
-Parts are staged, then `batch` is renamed into place: from here on these parts are what the batch is, even if
-it is staged again and comes out in another order. Their rows are published, each with a note; then `done` is
-renamed into place and the parts are removed. Whoever is killed between any two steps, the next one that
-publishes for the job goes on from there, and a batch that is done is not published again.
+Parts are staged, then `batch` is renamed into place: from here on the batch consists of these parts, even if it is
+staged again in another order. Their rows are published, each with a note (origin.py); then `done` is renamed into place
+and the parts are removed. After a kill between any two steps, the next process that publishes for the job continues
+there, and a batch that is done is not published again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .. import directory
 from .origin import lock
 
 PART: Final = ".part"
-BRIEF: Final = "job-"  # jobs that are never continued: nothing of a dead one is of use
+BRIEF: Final = "job-"  # jobs that are never continued: the outbox of a crashed one is useless
 _LOCK_WAIT_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.01
 
@@ -55,7 +55,7 @@ class Batch:
 
 
 def place_of(bus_path: str) -> str:
-    """Where the outboxes of a bus are."""
+    """Return the directory of the outboxes of a bus."""
     root, name = os.path.split(bus_path)
     return os.path.join(root, f".outbox-{os.getuid()}", name)
 
@@ -68,7 +68,7 @@ class Outbox:
         self._places = (os.path.dirname(place), place, self.path)
 
     def stage(self, batch: int, partition: int, owner: str) -> str:
-        """A new file for rows, to be written; owner marks the process that runs the job (life.py)."""
+        """Create a file for rows and return its path. owner is the mark of the process that runs the job."""
         for last_try in (False, True):
             directory.make_private(self._places)
             path = os.path.join(self.path, f"{batch}-{partition}-{uuid.uuid4().hex}{PART}")
@@ -76,7 +76,7 @@ class Outbox:
                 self._own(owner)
                 os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
                 return path
-            except FileNotFoundError:  # tidied away between making and using it
+            except FileNotFoundError:  # removed between its creation and its use
                 if last_try:
                     raise
             except OSError as error:
@@ -94,7 +94,7 @@ class Outbox:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Alone; waits for another process that publishes for the job: an orphan that is about to end."""
+        """Hold the lock of the job; waits for another process that publishes for it, which is about to end."""
         directory.make_private(self._places)
         deadline = time.monotonic() + _LOCK_WAIT_S
         while True:
@@ -103,7 +103,7 @@ class Outbox:
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    problem = f"another process publishes for {self.job}: is the query running twice?"
+                    problem = f"another process publishes for job {self.job}: end the second run of the query"
                     raise Busy(problem, argument="checkpointLocation") from None
                 time.sleep(_LOOK_EVERY_S)
         try:
@@ -112,7 +112,7 @@ class Outbox:
             os.close(descriptor)
 
     def publish(self, batch: Batch, send: Callable[[Batch], None]) -> None:
-        """Once, whoever asks; first what an earlier process began and did not finish."""
+        """Publish a batch once, after a batch that an earlier process began and did not finish."""
         # defect sink_batch_not_locked: with contextlib.nullcontext():
         with self.locked():
             # defect sink_begun_batch_ignored: begun = None
@@ -127,7 +127,7 @@ class Outbox:
             self.clear(batch.number)
 
     def begun(self) -> Batch | None:
-        """The batch that somebody began to publish and did not finish."""
+        """Return the batch that a process began to publish and did not finish."""
         text = self._read("batch")
         if not text:
             return None
@@ -141,7 +141,7 @@ class Outbox:
 
     @property
     def done(self) -> int:
-        """The number of the last batch that was published; -1: none."""
+        """The number of the last batch that was published; -1 if there is none."""
         text = self._read("done")
         try:
             return int(text or -1)
@@ -152,7 +152,7 @@ class Outbox:
         return [name for name in os.listdir(self.path) if name.endswith(PART)]
 
     def clear(self, number: int) -> None:
-        """Remove what was staged for batches up to that number."""
+        """Remove the parts that were staged for batches up to that number."""
         for name in self.parts():
             if int(name.partition("-")[0]) <= number:
                 self.drop(name)
@@ -163,11 +163,11 @@ class Outbox:
             os.unlink(self._file(os.path.basename(name)))
 
     def remove(self) -> None:
-        """All of it."""
+        """Remove the outbox."""
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(self.path):
                 self.drop(name)
-        with contextlib.suppress(OSError):  # the other jobs' places stay
+        with contextlib.suppress(OSError):  # directories with outboxes of other jobs stay
             for place in reversed(self._places):
                 os.rmdir(place)
 
@@ -176,7 +176,7 @@ class Outbox:
         self._replace("done", str(batch.number))
 
     def _check(self, batch: Batch) -> None:
-        """Every part as it was staged: before anything of the batch is published."""
+        """Check, before anything of the batch is published, that every part is as it was staged."""
         for part in batch.parts:
             try:
                 found = os.stat(self.file_of(part)).st_size
@@ -204,7 +204,7 @@ class Outbox:
             return ""
 
     def _replace(self, name: str, text: str) -> None:
-        """Whole or not at all; a process that is killed leaves the old one."""
+        """Replace a file at once: a process that is killed leaves the old one."""
         temporary = self._file(f"{name}.new")
         try:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:

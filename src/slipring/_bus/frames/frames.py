@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames: what `Bus.frames` gives; makes publishers and subscribers of large arrays."""
+"""Frames: made by `Bus.frames`; makes publishers and subscribers of large arrays."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class Frames(Unpicklable):
         self._settings = settings.topic_settings(**{**_ANNOUNCEMENTS, **topic_settings}) | _FRAMES
         self._to_insist = frame_streams.to_insist(shape, dtype, streams)
         if shape is not None or isinstance(streams, dict):
-            frame_streams.to_make(*self._given)  # what is wrong is told at once
+            frame_streams.to_make(*self._given)  # raises an error for wrong arguments at once
 
     def publisher(self, sender: str = "") -> FramePublisher:
-        """The topic's only publisher. Other shapes than before: another pool, which subscribers follow."""
+        """Return the topic's only publisher. Other shapes than before make a new pool, which subscribers follow."""
         if not isinstance(sender, str):
             raise TypeError(f"sender must be str, not {type(sender).__name__}")
         streams = frame_streams.to_make(*self._given)
@@ -64,8 +64,9 @@ class Frames(Unpicklable):
     def subscriber(
         self, stream: str | None = None, conflate: bool = False, *, start: str = "new"
     ) -> FrameSubscriber:
-        """Frames of one stream, or of all. May come before the topic. start: "new", "last" or "oldest"; "latest" and
-        "earliest" are other words for the first and the last of these."""
+        """Return a subscriber of one stream, or of all. It may be made before the topic exists.
+
+        start: "new" (or "latest"), "last", or "oldest" (or "earliest")."""
         if stream is not None:
             if not isinstance(stream, str):
                 raise TypeError(f"stream must be str, not {type(stream).__name__}")
@@ -78,7 +79,7 @@ class Frames(Unpicklable):
         return made
 
     def streams(self) -> list[dict[str, Any]]:
-        """The streams that exist: stream, shape, dtype, buffers, how many of them are held, frame_bytes."""
+        """Return the streams that exist: stream, shape, dtype, buffers, held (of the buffers), frame_bytes."""
         return self._store.look(self._bus._topic(self.topic))
 
     def __repr__(self) -> str:

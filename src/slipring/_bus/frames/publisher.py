@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FramePublisher: arrays to be filled in place, sent when their block ends."""
+"""FramePublisher: returns arrays that are filled in place and sent when their block ends."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ def _encode(meta: Any) -> tuple[bytes, int]:
     try:
         return json.dumps(meta, separators=(",", ":")).encode(), META_JSON
     except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"meta must be bytes, or something that JSON can write: {error}") from None
+        raise TypeError(f"meta must be bytes, or a value that JSON can write: {error}") from None
 
 
 class Filling(Unpicklable):
-    """A frame being filled: `with publisher.frame() as array`. Until the block ends, meta, start_ns and
-    end_ns may be changed; afterwards id and seq are there."""
+    """A frame being filled: `with publisher.frame() as array`.
+
+    meta, start_ns and end_ns may be changed until the block ends; id and seq are set then."""
 
     __slots__ = (
         "_array",
@@ -66,7 +67,7 @@ class Filling(Unpicklable):
         if self._region is not None or self.id is not None:
             raise RuntimeError("a frame is filled once: ask for another")
         self._region, self._buffer = self._writer.take(self._place.number)
-        # Views made of the array have the same base, so its count of references tells whether any is left.
+        # Views of the array have the same base, so its count of references shows whether any is left.
         self._base: Any = self._place.ndarray(self._place.shape, self._place.dtype, self._region)
         self._array: Any = self._base[...]
         array: numpy.ndarray[Any, Any] = self._array
@@ -77,7 +78,7 @@ class Filling(Unpicklable):
             return
         self._array.flags.writeable = False
         # defect frames_view_outlives_block: left = False
-        left = sys.getrefcount(self._base) > 3  # our own, our array's, the question's
+        left = sys.getrefcount(self._base) > 3  # ours, that of our array, that of this call
         region, buffer = self._region, self._buffer
         self._region = self._base = self._array = None
         if left and kind is None:
@@ -86,7 +87,7 @@ class Filling(Unpicklable):
                 "delete them before the block ends"
             )
         if left:
-            return  # aborted when they are gone
+            return  # aborted when these views are freed
         try:
             if kind is None:
                 body, meta_kind = _encode(self.meta)
@@ -99,7 +100,7 @@ class Filling(Unpicklable):
 
 
 class _Place:
-    """One stream, ready to make arrays of."""
+    """One stream, with all that is needed to make its arrays."""
 
     __slots__ = ("dtype", "ndarray", "number", "shape")
 
@@ -129,12 +130,13 @@ class FramePublisher(Closing):
         start_ns: int | None = None,
         end_ns: int | None = None,
     ) -> Filling:
-        """A context manager: an array in a free buffer, sent on exit, aborted on an exception. Never waits:
-        raises Full if every buffer is held. meta: bytes, or anything JSON can write."""
+        """Return a context manager: an array in a free buffer, sent on exit, discarded on an exception.
+
+        Never waits: raises Full if every buffer is held. meta: bytes, or a value that JSON can write."""
         return Filling(self._writer, self._place(stream), meta, start_ns or 0, end_ns or 0)
 
     def send(self, array: Any, stream: str | None = None, meta: Any = None, **times: int) -> int:
-        """Copy an array into a buffer and send it; the frame's id."""
+        """Copy an array into a buffer and send it; return the frame's id."""
         numpy = dtypes.numpy(NEEDS)
         given = numpy.asarray(array)
         filling = self.frame(stream, meta, **times)
@@ -177,11 +179,11 @@ class FramePublisher(Closing):
         return self._publisher.closed
 
     def wait_for_subscribers(self, n: int = 1, timeout: float | None = None) -> bool:
-        """Wait until at least n subscribers are attached; False on expiry."""
+        """Wait until at least n subscribers are attached; return False after timeout."""
         return self._publisher.wait_for_subscribers(n, timeout)
 
     def close(self) -> None:
-        """Detach. A frame being filled is aborted when its block ends."""
+        """Detach. A frame being filled is discarded when its block ends."""
         self._writer.close()
         self._publisher.close()
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where frames are. Their API (frames.py, frame_publisher.py, frame_subscriber.py) is the same over shared memory,
-which is here, and over what a stepped bus has instead (slipring.testing).
+"""The store of frames: it returns the writers and readers of buffers.
+
+The API of frames (frames/frames.py, frames/publisher.py, frames/subscriber.py) is the same over the store of shared
+memory, which is here, and that of a stepped bus (slipring.testing).
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ class FrameWriter(Protocol):
     """Over a publisher, the topic's only one."""
 
     def take(self, stream: int, /) -> tuple[Any, int]:
-        """A free buffer as memory, and its number; Full if there is none."""
+        """Return a free buffer as memory, and its number; raises Full if there is none."""
         ...
 
     def send(
         self, region: Any, buffer: int, meta: bytes, meta_kind: int, start_ns: int, end_ns: int, /
     ) -> tuple[int, int]:
-        """The frame's id, and the sequence of its announcement."""
+        """Send a buffer; return the frame's id, and the sequence of its announcement."""
         ...
 
     def abort(self, region: Any, buffer: int, /) -> None: ...
@@ -43,7 +45,7 @@ class FrameReader(Protocol):
     """Over a subscriber of the announcements."""
 
     def recv(self, timeout: float | None, /) -> Taken | None:
-        """(memory, stream, id, seq, run, time_ns, start_ns, end_ns, meta, kind of meta), or None on expiry."""
+        """Return (memory, stream, id, seq, run, time_ns, start_ns, end_ns, meta, kind of meta) or None."""
         ...
 
     def streams(self) -> tuple[Stream, ...]: ...
@@ -61,7 +63,7 @@ class FrameStore(Protocol):
     ) -> tuple[Subscriber, FrameReader]: ...
 
     def look(self, topic: str) -> list[dict[str, Any]]:
-        """The streams that exist."""
+        """Return the streams that exist."""
         ...
 
 
@@ -82,14 +84,14 @@ class SharedFrames:
             publisher = Publisher(self._path, topic, sender, given)
             return publisher, _native.FrameWriter(publisher, self._path, topic, streams)
         except BaseException:
-            if made:  # a topic without buffers is of no use to anybody
+            if made:  # a topic without buffers is of no use
                 _native.topic_remove(self._path, topic)
             if publisher is not None:
                 publisher.close()
             raise
 
     def _make(self, topic: str, given: dict[str, int]) -> bool:
-        """Create the topic; False if it exists. Whether it can be used is the publisher's question."""
+        """Create the topic; return False if it exists. Opening the publisher checks whether it can be used."""
         try:
             _native.topic_create(self._path, topic, given, False)
         except TopicExists:

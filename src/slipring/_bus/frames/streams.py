@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people write about streams of frames, turned into what the core takes.
+"""The arguments that describe streams of frames, checked and converted for the core.
 
 shape=(720, 1280, 3), dtype="u1", buffers=4                   one stream, "main"
 streams=("left", "right"), shape=…                            several alike
@@ -24,7 +24,10 @@ DEFAULT_DTYPE = "u1"
 DEFAULT_BUFFERS = 4
 NEEDS = "bus.frames()"
 
-SUFFIXES = ("frames", "frames-new")  # of the buffers; "new": whose maker died before they were in place
+SUFFIXES = (
+    "frames",
+    "frames-new",
+)  # of the buffers; "new": of a creator that was killed before they were in place
 
 Shape = tuple[int, ...]
 Stream = tuple[str, Shape, str, int, int]
@@ -49,7 +52,7 @@ def shape_of(shape: Any) -> Shape:
 
 
 def _given(name: str, value: Any, shared: dict[str, Any]) -> dict[str, Any]:
-    """One stream's own shape, dtype and buffers; what it does not say is shared."""
+    """Return the shape, dtype and buffers of one stream: its own, else the shared ones."""
     if isinstance(value, Mapping):
         unknown = [key for key in value if key not in _KEYS]
         if unknown:
@@ -94,7 +97,7 @@ def _one(name: str, given: dict[str, Any]) -> Stream:
 
 
 def to_make(shape: Any, dtype: Any, buffers: SupportsIndex | None, streams: Any) -> tuple[Stream, ...]:
-    """For a publisher; empty if nothing was said: take what is there."""
+    """Return the streams for a publisher; empty if none are given, which means the existing ones."""
     if shape is None and dtype is None and buffers is None and streams is None:
         return ()
     named = _by_name(streams, {"shape": shape, "dtype": dtype, "buffers": buffers})
@@ -104,7 +107,7 @@ def to_make(shape: Any, dtype: Any, buffers: SupportsIndex | None, streams: Any)
 
 
 def to_insist(shape: Any, dtype: Any, streams: Any) -> tuple[Stream, ...]:
-    """For a subscriber: what it must find, where something was said."""
+    """Return the streams that a subscriber must find, as far as they are given."""
     named = _by_name(streams, {"shape": shape, "dtype": dtype, "buffers": None})
     insisted: list[Stream] = []
     for name, given in named.items():
@@ -116,7 +119,7 @@ def to_insist(shape: Any, dtype: Any, streams: Any) -> tuple[Stream, ...]:
 
 
 def look(path: str, topic: str) -> list[dict[str, Any]]:
-    """The streams of a frames topic as they stand in shared memory; none before its first publisher."""
+    """Return the streams of a frames topic as they stand in shared memory; none before its first publisher."""
     try:
         *_, streams, held = _native.frames_inspect(path, topic)
     except TopicNotFound:
@@ -125,7 +128,7 @@ def look(path: str, topic: str) -> list[dict[str, Any]]:
 
 
 def describe(streams: Iterable[Stream], held: Iterable[int]) -> list[dict[str, Any]]:
-    """One row for each stream."""
+    """Return a row for each stream."""
     return [
         {
             "stream": name,
@@ -140,7 +143,7 @@ def describe(streams: Iterable[Stream], held: Iterable[int]) -> list[dict[str, A
 
 
 def verify(path: str, topic: str) -> None:
-    """Raises what is wrong with a topic, and with the buffers of one that carries frames."""
+    """Raise the error of a damaged topic, or of damaged buffers if it carries frames."""
     _native.topic_verify(path, topic)
     if _native.topic_stats(path, topic)["content"] == "frames":
         look(path, topic)

@@ -32,7 +32,7 @@ class Frame(Unpicklable):
 
     @property
     def array(self) -> numpy.ndarray[Any, Any]:
-        """The frame itself, in shared memory; gone when its block has ended."""
+        """The frame itself, in shared memory; not usable after its block."""
         if self._array is None:
             raise Closed("this frame was released: use it inside its block, or copy it")
         array: numpy.ndarray[Any, Any] = self._array
@@ -40,7 +40,7 @@ class Frame(Unpicklable):
 
     @property
     def meta(self) -> Any:
-        """What the publisher gave: None, bytes, or what JSON made of it."""
+        """The value that the publisher gave: None, bytes, or a value that was sent as JSON."""
         meta, kind = self._meta
         if kind == META_NONE:
             return None
@@ -49,7 +49,7 @@ class Frame(Unpicklable):
         try:
             return json.loads(meta)
         except (ValueError, RecursionError) as error:
-            raise Corrupt(f"the metadata of frame {self.id} is no JSON: {error}", argument="meta") from None
+            raise Corrupt(f"the metadata of frame {self.id} is not JSON: {error}", argument="meta") from None
 
     def __repr__(self) -> str:
         state = " released" if self._array is None else f" {self._array.shape} {self._array.dtype}"
@@ -95,8 +95,9 @@ class FrameSubscriber(Closing):
         self.stream = stream
 
     def recv(self, timeout: float | None = None) -> Receiving:
-        """A context manager: the next frame, or None on expiry. It is held, and does not change, until the
-        block ends and no array made in it is left."""
+        """Return a context manager: the next frame, or None after timeout.
+
+        The frame is held, and does not change, until the block ends and no array made in it is left."""
         return Receiving(self, timeout)
 
     def arecv(self, timeout: float | None = None) -> Receiving:
@@ -115,13 +116,13 @@ class FrameSubscriber(Closing):
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The names of the topic's streams, as far as they are known."""
+        """The names of the streams that are known so far."""
         return tuple(stream[0] for stream in self._reader.streams())
 
     @property
     def spin_us(self) -> float:
-        """How long `recv` spins before it sleeps. Longer than frames are apart: publishers need wake nobody, at the
-        price of a processor."""
+        """How long `recv` spins before it sleeps. With more than the interval of frames, publishers need not wake it,
+        at the price of a processor."""
         return self.subscriber.spin_us
 
     @spin_us.setter
@@ -135,12 +136,12 @@ class FrameSubscriber(Closing):
 
     @property
     def lost(self) -> int:
-        """Frames this subscriber was too late for, exactly."""
+        """Frames that were overwritten before this subscriber read them, exactly."""
         return self._reader.counts()[1]
 
     @property
     def filtered(self) -> int:
-        """Frames conflated away."""
+        """Frames passed over by conflation."""
         return self._reader.counts()[2]
 
     @property
@@ -157,7 +158,7 @@ class FrameSubscriber(Closing):
         return {**self.subscriber.stats(), **own, "stream": self.stream}
 
     def close(self) -> None:
-        """Detach; waits end with Closed. Frames whose arrays are left stay held until these are gone."""
+        """Detach; waits end with Closed. Frames whose arrays are in use stay held until these are freed."""
         self._reader.close()
         self.subscriber.close()
 

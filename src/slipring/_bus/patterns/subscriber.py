@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """PatternSubscriber: all topics whose names match a pattern, those that appear later too, in one handle.
 
-pattern_topics.py knows which topics these are; each is a part with an ordinary subscriber. Parts are asked in turns,
-at most `_BURST` messages in a row from each: a busy topic does not starve the others, and within a topic the order is
-that of the topic. The bus is looked at for new topics whenever there is nothing to receive.
+patterns/topics.py keeps the list of these topics; each is a part with an ordinary subscriber. Parts take turns, with at
+most `_BURST` messages in a row from each: a busy topic does not starve the others, and within a topic the order is
+that of the topic. New topics are searched whenever there is nothing to receive.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _of_each_topic(argument: str, value: object, hint: str) -> BadArgument:
 class PatternSubscriber(PythonSubscriber):
     """Receives the messages of every topic that matches a pattern. Made by `Bus.subscriber("cam.*")`.
 
-    `topic` is the pattern, `topics` are those it has now; each message says where it came from in `Message.topic`."""
+    `topic` is the pattern, `topics` are the topics that match now; `Message.topic` is the topic of each message."""
 
     def __init__(
         self,
@@ -85,13 +85,13 @@ class PatternSubscriber(PythonSubscriber):
             return sorted(part.topic for part in self._parts)
 
     def _locked(self) -> contextlib.AbstractContextManager[Any]:
-        """The lock, for `with`. A forked child may have inherited it locked."""
+        """Return the lock, for `with`. A forked child may have inherited it locked."""
         if self._pid != os.getpid():
             raise ForkedHandle("this subscriber was opened before fork(): open a new one in the child")
         return self._lock
 
     def _entered(self) -> contextlib.AbstractContextManager[Any]:
-        """The same, for what a closed one cannot do."""
+        """Return the lock; raise Closed when the handle is closed."""
         if self._closed:
             raise Closed("this subscriber is closed")
         return self._locked()
@@ -100,7 +100,7 @@ class PatternSubscriber(PythonSubscriber):
         self._entered()
 
     def _ask(self, part: Part, take: Take[T]) -> T | None:
-        """What one part has; None also when that ended it."""
+        """Take from one part; return None if it has nothing, or was dropped."""
         try:
             taken = take(part.subscriber)
         except TopicGone:
@@ -114,7 +114,7 @@ class PatternSubscriber(PythonSubscriber):
         return taken
 
     def _in_turns(self) -> Iterator[Part]:
-        """Every part once, beginning with the one whose turn it is; each may be dropped meanwhile."""
+        """Yield every part once, beginning with the one whose turn it is; each may be dropped meanwhile."""
         first = self._turn % len(self._parts) if self._parts else 0
         yield from (self._parts[first:] + self._parts[:first])
 
@@ -133,12 +133,12 @@ class PatternSubscriber(PythonSubscriber):
         return None
 
     def _look_now_and_then(self) -> None:
-        """Where there is always something to receive, new topics are to be found too."""
+        """Search for new topics also when there is always a message to receive."""
         if self._bus.clock.monotonic() - self._found.looked >= self._bus._look_every_s:
             self._found.look()
 
     def _try(self, take: Take[T]) -> T | None:
-        """Without waiting."""
+        """Take from the part whose turn it is; never waits."""
         with self._entered():
             self._raise_errors()
             taken = self._one(take)
@@ -199,7 +199,7 @@ class PatternSubscriber(PythonSubscriber):
     def _gather(
         self, limit: int, timeout: float | None, take: Callable[[Subscriber, int], Sized]
     ) -> list[Sized]:
-        """What the parts have, in turns, at most `limit` in all."""
+        """Take from the parts in turns, at most `limit` in all."""
         gathered: list[Sized] = []
         left = limit
 
@@ -237,7 +237,7 @@ class PatternSubscriber(PythonSubscriber):
         return every if left is None else min(left, every)
 
     def _sleep(self, left: float | None) -> None:
-        """Until one of the topics may have something, or it is time to look for new ones."""
+        """Sleep until one of the topics may have a message, or it is time to search for new ones."""
         subscribers, seconds = self._subscribers(), self._slice(left)
         if not subscribers:
             self._bus.clock.sleep(seconds)
@@ -245,12 +245,12 @@ class PatternSubscriber(PythonSubscriber):
         try:
             subscribers[0]._waits.sleep(subscribers, seconds)
         except (ForkedHandle, Closed):
-            self._entered()  # ours was closed; else a part that another thread has dropped
+            self._entered()  # raises if this handle was closed; else another thread has dropped a part
         except SlipringError:
             self._find_failed(subscribers)
 
     def _find_failed(self, subscribers: tuple[Subscriber, ...]) -> None:
-        """One of them ended the sleep of all with an error that receiving may not show, such as a deleted file."""
+        """Find the subscriber that ended the sleep of all with an error, which recv may not raise."""
         for subscriber in subscribers:
             try:
                 subscriber._waits.sleep((subscriber,), _MOMENT_S)
@@ -268,7 +268,7 @@ class PatternSubscriber(PythonSubscriber):
                     self._found.errors.append(error)
 
     def _ready(self) -> bool:
-        """Whether recv(0) would return something, or raise."""
+        """Return whether recv(0) would return a message or raise."""
         with self._entered():
             self._found.look()
             return bool(self._found.errors) or any(part.subscriber._ready() for part in self._parts)
@@ -301,7 +301,7 @@ class PatternSubscriber(PythonSubscriber):
             await asyncio.gather(*tasks.values(), return_exceptions=True)
 
     async def _await_parts(self, tasks: dict[Subscriber, asyncio.Task[Any]], seconds: float) -> None:
-        """One task waits for each part as long as it has nothing."""
+        """Sleep until one of the parts may have a message: one task waits for each of them."""
         import asyncio
 
         subscribers = self._subscribers()
@@ -320,7 +320,7 @@ class PatternSubscriber(PythonSubscriber):
     # Place and account
 
     def seek(self, start: str | SupportsIndex) -> None:
-        """Go to "new", "last" or "oldest" in every topic. A sequence has no meaning for several."""
+        """Move to "new", "last" or "oldest" in every topic. A sequence has no meaning for several topics."""
         if not isinstance(start, str):
             raise _of_each_topic("start", start, "seek to a word")
         start_word(start)
@@ -329,7 +329,7 @@ class PatternSubscriber(PythonSubscriber):
                 part.subscriber.seek(start)
 
     def commit(self, seq: int | None = None, /) -> None:
-        """Move the cursor of every topic past everything received from it."""
+        """Move the cursor of every topic behind the last message received from it."""
         if seq is not None:
             raise _of_each_topic("seq", seq, "commit() without one commits what was received")
         with self._entered():
@@ -337,7 +337,7 @@ class PatternSubscriber(PythonSubscriber):
                 part.subscriber.commit()
 
     def _counts(self) -> tuple[int, int, int, int, int, int, bool]:
-        """Sums; position and tail are such that their difference is the lag."""
+        """Return sums; the difference of position and tail is the lag."""
         with self._locked():
             every = [part.subscriber._counts() for part in self._parts]
             received, lost, filtered = (
@@ -348,12 +348,12 @@ class PatternSubscriber(PythonSubscriber):
 
     @property
     def position(self) -> NoReturn:
-        """Refused: there is one for each topic, in `stats()["topics"]`."""
+        """Raise BadArgument: each topic has a position of its own, in `stats()["topics"]`."""
         text = "a pattern has a position in each topic: see stats()['topics']"
         raise BadArgument(text, argument="position")
 
     def stats(self) -> dict[str, Any]:
-        """received, lost, filtered and lag of all topics together, and "topics": the stats of each by name."""
+        """Return received, lost, filtered and lag of all topics together, and "topics": the stats of each by name."""
         received, lost, filtered, _, lag, _, reliable = self._counts()
         with self._locked():
             topics = {part.topic: part.subscriber.stats() for part in self._parts}

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which topics a pattern stands for at the moment, each with its subscriber.
+"""The topics that match a pattern now, each with its subscriber.
 
-A topic that appears after the first look is read from its first message on. One that is removed leaves: what it holds
-is read, then its counts go into the sums. One that is replaced leaves and comes again. One that cannot be read
-(damaged, denied, no entry left) is an error to be raised once, with its name; it is tried again when it is replaced.
+A topic that appears after the first search is read from its first message on. One that is removed leaves: the messages
+it holds are read, then its counts go into the sums. One that is replaced leaves and is attached again. One that cannot
+be read (damaged, denied, no entry left) is an error to be raised once, with its name; it is tried again when it is
+replaced.
 
-Topics of calls are left out: a reader of a reply topic would make a dead client look alive, and one of a service's
+Topics of calls are left out: a reader of a reply topic would make a crashed client seem alive, and one of a service's
 calls would hold back all clients.
 """
 
@@ -43,18 +44,18 @@ class PatternTopics:
     def __init__(self, bus: Bus, pattern: str, subscribe: Callable[[str, str | int], Subscriber]) -> None:
         self._bus, self._pattern, self._subscribe = bus, pattern, subscribe
         self._matches = re.compile(fnmatch.translate(pattern)).fullmatch
-        self._stamp: object = None  # of the last look at the bus
+        self._stamp: object = None  # of the last search
         self._looking = False
         self.looked = bus.clock.monotonic()
         self.parts: Final[list[Part]] = []
         self.errors: Final[deque[SlipringError]] = deque()  # to be raised, each once
         self.past: Final = [0, 0, 0]  # received, lost, filtered by parts that are gone
-        self.refused: dict[str, int] = {}  # topics that could not be read, and which ones these were
+        self.refused: dict[str, int] = {}  # topics that could not be read, with their identities
 
     def look(self, start: str | int = 0) -> None:
-        """Take in what is new on the bus; without a start, from the first message on."""
+        """Attach the new topics of the bus at start; without it, at their first message."""
         if self._looking:
-            return  # to attach wakes others, on a stepped bus at once, and these look too
+            return  # attaching wakes other tasks, on a stepped bus at once, and these search too
         self._looking = True
         try:
             self.looked = self._bus.clock.monotonic()
@@ -74,7 +75,7 @@ class PatternTopics:
         for name in sorted(there.keys() - present - self.refused.keys()):
             self._attach(name, there[name], start)
         if any(part.leaving for part in self.parts):
-            self._stamp = None  # its place may be another's by now
+            self._stamp = None  # another topic may have its name by now
 
     def _attach(self, topic: str, identity: int, start: str | int) -> None:
         try:
@@ -85,7 +86,7 @@ class PatternTopics:
         if subscriber.attached and self._bus._identity(topic) == identity:
             self.parts.append(Part(topic, identity, subscriber))
             log("bus", "debug", "pattern '%s' reads topic '%s'", self._pattern, topic)
-        else:  # removed or replaced meanwhile: the next look sees what is there
+        else:  # removed or replaced meanwhile: the next search finds the present one
             subscriber.close()
             self._stamp = None
 
@@ -96,7 +97,7 @@ class PatternTopics:
         self.errors.append(error)
 
     def drop(self, part: Part) -> None:
-        """It has left."""
+        """Drop a part that has left."""
         if part.leaving:
             log(
                 "bus", "info", "topic '%s' of pattern '%s' was removed or replaced", part.topic, self._pattern
@@ -108,6 +109,6 @@ class PatternTopics:
         self._stamp = None
 
     def give_up(self, part: Part, error: SlipringError) -> None:
-        """It cannot be read any more."""
+        """Drop a part that cannot be read any more."""
         self.drop(part)
         self._refuse(part.topic, part.identity, error)

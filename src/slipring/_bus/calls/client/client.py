@@ -54,7 +54,7 @@ class Client(Closing):
     # One answer
 
     def call(self, method: str, /, *args: Any, **kwargs: Any) -> Any:
-        """The method's answer. RemoteError if it raised, Timeout, PeerGone when there is no server."""
+        """Call a method and return its answer. RemoteError if it raised, Timeout, PeerGone without a server."""
         deadline = self._deadline()
         call = self._begin(method, args, kwargs, deadline, 0)
         try:
@@ -78,7 +78,7 @@ class Client(Closing):
     # Many
 
     def stream(self, method: str, /, *args: Any, **kwargs: Any) -> Stream:
-        """The parts of an answer as they arrive: `for part in client.stream(…)`. Each has the time-out."""
+        """Return the parts of an answer as they arrive: `for part in client.stream(…)`. Each has the time-out."""
         return Stream(self, self._begin(method, args, kwargs, self._deadline(), self._window))
 
     def astream(self, method: str, /, *args: Any, **kwargs: Any) -> AsyncStream:
@@ -119,7 +119,7 @@ class Client(Closing):
     # Around it
 
     def within(self, timeout: float | None) -> Client:
-        """The same client with another time-out, for `client.within(0.1).call(…)`."""
+        """Return the same client with another time-out, for `client.within(0.1).call(…)`."""
         other = object.__new__(Client)
         other.__dict__.update(self.__dict__)
         other._timeout = settings.timeout_s(timeout)
@@ -127,7 +127,7 @@ class Client(Closing):
         return other
 
     def wait_for_server(self, timeout: float | None = None) -> bool:
-        """Wait until the service has a server; False on expiry."""
+        """Wait until the service has a server; return False after timeout."""
         seconds = settings.timeout_s(timeout)
         deadline = None if seconds is None else self._clock.monotonic() + seconds
         while True:
@@ -149,7 +149,7 @@ class Client(Closing):
         return self._connection.closed
 
     def stats(self) -> dict[str, Any]:
-        """The client's id, and what it had to drop: late answers, and malformed messages."""
+        """Return the client's id, and the numbers of late answers and malformed messages that it dropped."""
         replies = self._connection.replies
         return {
             "service": self.service,

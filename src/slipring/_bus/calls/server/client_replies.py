@@ -26,7 +26,7 @@ KEPT_BYTES = 64 << 20
 
 
 def pieces(call: MethodCall, value: bytes | memoryview, *, part: bool) -> Iterator[bytes]:
-    """The messages that carry one value."""
+    """Yield the messages that carry one value."""
     last = envelope.part if part else envelope.result
     total, place, size = len(value), 0, call.caller.piece
     view = memoryview(value)
@@ -90,7 +90,7 @@ class ClientReplies:
             self._keep(answer)
 
     def send(self, message: bytes) -> bool:
-        """False when there is no room."""
+        """Send a message; return False when there is no room."""
         try:
             self._publisher.send(message, "", 0)
             self.sent += 1
@@ -103,7 +103,7 @@ class ClientReplies:
         return True
 
     def _push(self, answer: _Answer) -> bool:
-        """Send as much as there is room for; True when nothing is left."""
+        """Send as much as there is room for; return whether nothing is left."""
         while answer.next is not None:
             if answer.call.cancelled:
                 return True
@@ -122,7 +122,7 @@ class ClientReplies:
         self._unsent.keep(self)
 
     def retry(self) -> bool:
-        """Send the kept answers; True when nothing is left."""
+        """Send the kept answers; return whether nothing is left."""
         with self._lock:
             while self._kept:
                 if not self.gone and not self._push(self._kept[0]):
@@ -177,13 +177,13 @@ class Unsent:
             self._bell.ring()
 
     def _hurry(self) -> bool:
-        """Whether nothing waited until now. Holding the lock."""
+        """Return whether nothing waited until now. Called with the lock."""
         first = self.patience == math.inf
         self.patience = self._retry_s
         return first
 
     def can_continue(self) -> bool:
-        """Whether trying again would send something, or end an answer that is not needed any more."""
+        """Return whether a retry would send a message, or end an answer that is not needed any more."""
         with self._lock:
             kept = [client.first_kept for client in self._clients]
             streams = [(call, call.stream.next) for call in self._streams if call.stream]

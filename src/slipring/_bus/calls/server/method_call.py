@@ -79,23 +79,23 @@ class MethodCall:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the answer is not needed any more: given up, expired, or the caller is gone."""
+        """Whether the answer is not needed any more: it was cancelled, has expired, or the caller is gone."""
         return self._cancelled or self.caller.gone or (self.late and not self.window)
 
     @property
     def hopeless(self) -> bool:
-        """Whether it need not be begun."""
+        """Whether the method need not be run."""
         # defect hopeless_call_begins: return False
         return self._cancelled or self.caller.gone or self.late
 
     @property
     def late(self) -> bool:
-        """Whether it is too late to begin."""
+        """Whether the deadline has passed."""
         return 0 < self.deadline_ns <= self.service.clock.monotonic_ns()
 
     @property
     def remaining(self) -> float | None:
-        """Seconds that the caller still waits; None: forever."""
+        """The seconds that the caller still waits; None if without limit."""
         return max(0.0, self.deadline_ns / 1e9 - self.service.clock.monotonic()) if self.deadline_ns else None
 
     @property
@@ -128,8 +128,9 @@ CURRENT: ContextVar[MethodCall | None] = ContextVar("slipring_current_call", def
 
 
 def current_call() -> MethodCall | None:
-    """Inside a method: the call that it answers, with `cancelled`, and `remaining`, the seconds that its caller
-    still waits. None elsewhere."""
+    """Return, inside a method, the call that it answers; None elsewhere.
+
+    `cancelled` is whether the answer is still needed, `remaining` the seconds that its caller still waits."""
     return CURRENT.get()
 
 

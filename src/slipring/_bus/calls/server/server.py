@@ -75,8 +75,9 @@ class Server(Closing):
     @overload
     def method(self, function: None = None, *, name: str | None = None) -> Callable[[Function], Function]: ...
     def method(self, function: Any = None, *, name: str | None = None) -> Any:
-        """Offer a function, under its own name or another: a call or a decorator. It may be plain or async,
-        and a generator of either kind answers in parts."""
+        """Offer a function under its own name or another; also as a decorator.
+
+        The function may be plain or async; a generator of either kind answers in parts."""
         self._refuse_inherited()
         if function is None:
             return lambda decorated: self.method(decorated, name=name)
@@ -88,14 +89,14 @@ class Server(Closing):
         if not 0 < len(chosen.encode()) <= MAX_METHOD:
             raise BadArgument(f"name must have 1 to {MAX_METHOD} bytes", argument="name")
         if chosen in self._dispatcher.methods:
-            raise BadArgument(f"there is a method '{chosen}' already: give another name", argument="name")
+            raise BadArgument(f"method '{chosen}' exists already: give another name", argument="name")
         self._dispatcher.methods[chosen] = Method.of(function)
         return function
 
     # Life
 
     def _inherited(self) -> bool:
-        """A forked child has its parent's server, without the threads that answer."""
+        """Return whether this is a forked child, which has its parent's server without the threads that answer."""
         return self._process != os.getpid()
 
     def _refuse_inherited(self) -> None:
@@ -103,7 +104,7 @@ class Server(Closing):
             raise ForkedHandle("this server was started before fork(): open a new one in the child")
 
     def start(self) -> Self:
-        """Answer calls in threads of its own."""
+        """Start to answer calls, in threads of the server."""
         self._refuse_inherited()
         with self._lock:
             if self.closed:
@@ -151,7 +152,7 @@ class Server(Closing):
         seconds = settings.timeout_s(grace, "grace")
         # defect forked_child_closes_server: if False:
         if self._inherited():
-            self._ended.set()  # for us; the service is our parent's
+            self._ended.set()  # for this process; the service is its parent's
             return
         with self._lock:
             first, self._closing = not self._closing, True
@@ -172,11 +173,11 @@ class Server(Closing):
 
     @property
     def error(self) -> SlipringError | None:
-        """Why it ended by itself: its topics were deleted under it."""
+        """The error that ended the server: its topics were deleted. Else None."""
         return self._error
 
     def stats(self) -> dict[str, Any]:
-        """Counters since the start, and what is going on."""
+        """Return counters since the start, and the numbers of running and waiting calls."""
         return {"service": self.service, **self._dispatcher.stats()}
 
     def __repr__(self) -> str:

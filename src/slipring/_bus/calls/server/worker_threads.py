@@ -26,7 +26,7 @@ _FREE_THREADS = 2  # one leads, one stands by
 
 
 class Work(Protocol):
-    """What the threads do: dispatcher.Dispatcher."""
+    """The work of the threads: dispatcher.Dispatcher."""
 
     def receive(self) -> MethodCall | None: ...
     def run(self, call: MethodCall) -> None: ...
@@ -66,7 +66,7 @@ class WorkerThreads:
         thread.start()
 
     def admit(self, at_once: bool) -> bool:
-        """Whether this thread may run a new call now (which counts it); else the call is to be `put`."""
+        """Return whether this thread may run a new call now, and count it; else the call is to be `put`."""
         with self._mutex:
             if at_once or (self.running < self._limit and not self._ready):
                 self.running += 1
