@@ -15,7 +15,7 @@ from slipring._bus.native import _native
 from slipring._bus.settings import start_place
 from slipring.errors import BadArgument, SlipringError
 
-from .mirrored_topic import MirroredTopic
+from .mirrored_topic import MirroredTopic, MirrorSettings
 
 log = logger("bridge")
 
@@ -75,8 +75,8 @@ class Mirror(Closing):
             raise BadArgument("there is no topic to mirror", argument="topics")
         start_place(start)
         _native.check_name("name", name)
-        self.name, self.start_at, self.lossy = name, start, lossy
-        self.source_state, self.target_state = source_state, target_state
+        self.name, self.lossy = name, lossy
+        self._settings = MirrorSettings(source, target, name, start, lossy, source_state, target_state)
         self.mirrored: dict[str, MirroredTopic] = {}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="slipring-mirror", daemon=True)
@@ -104,7 +104,7 @@ class Mirror(Closing):
         target = next((name for name in targets if name is not None), None)
         if target is None or topic in self.mirrored or len(self.mirrored) >= _MOST_TOPICS:
             return
-        mirrored_topic = MirroredTopic(self, topic, target)
+        mirrored_topic = MirroredTopic(self._settings, topic, target)
         try:
             mirrored_topic.start(named)
         except BadArgument as error:

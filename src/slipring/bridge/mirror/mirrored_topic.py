@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slipring._bus.logs import logger
@@ -21,9 +22,8 @@ from . import cycle_check
 from .target import TargetTopic, open_target
 
 if TYPE_CHECKING:
+    from slipring._bus.bus import Bus
     from slipring._bus.subscriber import Message, Subscriber
-
-    from .mirror import Mirror
 
 log = logger("bridge")
 
@@ -32,6 +32,19 @@ _PATIENCE_S = 0.5
 _CYCLE_CHECK_S = 2.0
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.05, 2.0
 _SAME = ("capacity", "slots", "delivery")
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorSettings:
+    """What all topics of a mirror have in common. start: of topics without a position from an earlier run."""
+
+    source: Bus
+    target: Bus
+    name: str
+    start: str | int
+    lossy: bool
+    source_state: str | None
+    target_state: str | None
 
 
 def _fitting(text: str) -> str:
@@ -43,8 +56,8 @@ def _fitting(text: str) -> str:
 
 
 class MirroredTopic:
-    def __init__(self, mirror: Mirror, topic: str, target_topic: str) -> None:
-        self._mirror, self.topic, self.target_topic = mirror, topic, target_topic
+    def __init__(self, settings: MirrorSettings, topic: str, target_topic: str) -> None:
+        self._settings, self.topic, self.target_topic = settings, topic, target_topic
         self._stopping = threading.Event()
         self._sub: Subscriber | None = None
         self._target: TargetTopic | None = None
@@ -104,20 +117,20 @@ class MirroredTopic:
         }
 
     def _open(self) -> None:
-        mirror = self._mirror
+        mirror = self._settings
         facts = mirror.source.stats(self.topic)
         upstream = cycle_check.upstream_of(mirror.source, self.topic, mirror.source_state)
         cycle_check.refuse_cycle(upstream, mirror.target, self.target_topic)
         source = without_host_name(cycle_check.node(mirror.source, self.topic))
         origin = f"mirror:{mirror.name}:{source}:{facts['generation']}"
-        settings = {name: facts[name] for name in _SAME}
+        geometry = {name: facts[name] for name in _SAME}
         self._target = open_target(
-            mirror.target, self.target_topic, origin, mirror.name, mirror.target_state, settings
+            mirror.target, self.target_topic, origin, mirror.name, mirror.target_state, geometry
         )
         self._target.tell_upstream(upstream)
         self._next_check = time.monotonic() + _CYCLE_CHECK_S
         place = self._target.place
-        start = place.number or mirror.start_at
+        start = place.number or mirror.start
         cursor = None if mirror.lossy else f"mirror.{mirror.name}"
         self._sub = mirror.source.subscriber(self.topic, start, mirror.lossy or None, cursor)
         self._base_lost = place.lost
@@ -168,7 +181,7 @@ class MirroredTopic:
                 target.send(records, _PATIENCE_S)
             except Full:
                 continue  # the target's readers are slow; what was published already is known there
-            if not self._mirror.lossy:
+            if not self._settings.lossy:
                 sub.commit()
             break
         self._lag = sub.lag
@@ -199,7 +212,7 @@ class MirroredTopic:
         return type, sender
 
     def _check_cycle(self, target: TargetTopic) -> None:
-        mirror = self._mirror
+        mirror = self._settings
         upstream = cycle_check.upstream_of(mirror.source, self.topic, mirror.source_state)
         cycle_check.refuse_cycle(upstream, mirror.target, self.target_topic)
         target.tell_upstream(upstream)
