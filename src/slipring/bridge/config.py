@@ -12,7 +12,7 @@ from = "robot"
 to = "zmq+tcp://base:5555/base?key=keys/robot.secret&server_key=keys/server.key"
 topics = ["imu", "cam*:robot1.*"]
 
-Every entry is checked when the file is read; what is missing has the default of the command line.
+Every entry is checked when the file is read. A missing entry has the default of the command line.
 """
 
 from __future__ import annotations
@@ -23,30 +23,45 @@ from typing import Any
 
 from slipring.errors import BadArgument
 
-SERVE: dict[str, type] = {
-    "bus": str,
-    "root": str,
-    "address": str,
-    "key": str,
-    "clients": str,
-    "insecure": bool,
-    "heartbeat_s": float,
-    "linger_s": float,
-    "remember_s": float,
-    "max_message": str,
-    "state": str,
-}
-MIRROR: dict[str, type] = {
-    "from": str,
-    "to": str,
-    "root": str,
-    "topics": list,
-    "name": str,
-    "start": str,
-    "lossy": bool,
-    "source_state": str,
-    "target_state": str,
-}
+from .checked import convert
+from .requirement import msgspec
+
+
+class Serve(msgspec.Struct, forbid_unknown_fields=True):
+    """[serve]"""
+
+    bus: str = ""
+    root: str = ""
+    address: str = ""
+    key: str = ""
+    clients: str = ""
+    insecure: bool = False
+    heartbeat_s: float = 0
+    linger_s: float = 0
+    remember_s: float = 0
+    max_message: str = ""
+    state: str = ""
+
+
+class Mirror(msgspec.Struct, forbid_unknown_fields=True, rename={"source": "from"}):
+    """[[mirror]]"""
+
+    source: str = ""
+    to: str = ""
+    root: str = ""
+    topics: list[str] = msgspec.field(default_factory=list)
+    name: str = ""
+    start: str = ""
+    lossy: bool = False
+    source_state: str = ""
+    target_state: str = ""
+
+
+class Tables(msgspec.Struct, forbid_unknown_fields=True):
+    """The file."""
+
+    serve: dict[str, Any] = msgspec.field(default_factory=dict)
+    mirror: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -59,33 +74,11 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"cannot read config={os.fspath(path)!r}: {error.strerror}", argument="config"
         ) from None
     except ValueError as error:
-        raise BadArgument(f"config={os.fspath(path)!r} is no TOML: {error}", argument="config") from None
-    unknown = sorted(set(found) - {"serve", "mirror"})
-    if unknown:
-        raise BadArgument(f"config has an unknown entry {unknown[0]!r}", argument=unknown[0])
-    serve, mirrors = found.get("serve", {}), found.get("mirror", [])
-    if not isinstance(serve, dict) or not isinstance(mirrors, list):
-        raise BadArgument("config: [serve] is a table, [[mirror]] a list of tables", argument="config")
-    return {
-        "serve": _check("serve", serve, SERVE),
-        "mirror": [_check("mirror", entry, MIRROR) for entry in mirrors],
-    }
-
-
-def _check(table: str, given: Any, known: dict[str, type]) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise BadArgument(f"config: {table} must be a table", argument=table)
-    checked = {}
-    for name, value in given.items():
-        kind = known.get(name)
-        if kind is None:
-            raise BadArgument(f"config: there is no {name!r} in {table}", argument=name)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not isinstance(value, kind) and not (kind is float and is_number):
-            raise BadArgument(
-                f"config: {name} in {table} must be {kind.__name__}, not {value!r}", argument=name
-            )
-        if kind is list and not all(isinstance(item, str) for item in value):
-            raise BadArgument(f"config: {name} in {table} must hold text", argument=name)
-        checked[name] = value
-    return checked
+        raise BadArgument(
+            f"config={os.fspath(path)!r} is not valid TOML: {error}", argument="config"
+        ) from None
+    tables = convert(found, Tables, "config")
+    convert(tables.serve, Serve, "[serve] of config")
+    for entry in tables.mirror:
+        convert(entry, Mirror, "[[mirror]] of config")
+    return {"serve": tables.serve, "mirror": tables.mirror}

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pyzmq, with an import error that says what to install; whoever needs it imports it from here."""
+"""pyzmq and msgspec for the bridge. The ImportError without them names the extra to install."""
 
 from __future__ import annotations
 
 try:
+    import msgspec
     import zmq
 except ImportError as error:
-    raise ImportError('the bridge needs pyzmq: pip install "slipring[zmq]"') from error
+    raise ImportError('the bridge needs pyzmq and msgspec: pip install "slipring[zmq]"') from error
 
-__all__ = ["zmq"]
+__all__ = ["msgspec", "zmq"]

@@ -71,8 +71,6 @@ class Session:
         """Check the number of a handle that is to be opened."""
         if len(self.publishers) + len(self.subscriptions) >= MOST_HANDLES:
             raise BadArgument(f"a client can have at most {MOST_HANDLES} handles", argument="handle")
-        if number >= 1 << 32:
-            raise BadArgument(f"handle={number} must be below 2**32", argument="handle")
         return number
 
     def publisher(self, number: int) -> ServerPublisher:
