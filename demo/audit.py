@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All claims over one body of evidence, by the checks of storm.audit. Nothing here touches a bus or a process."""
 
+from collections.abc import Callable, Iterable
+
 import numpy
 
 from demo import robot, timings
@@ -144,9 +146,12 @@ def the_slow_reader_was_lapped(evidence: Evidence) -> Claim:
     )
 
 
+def _in_all_topics(evidence: Evidence, check: Callable[[Topic], Iterable[str]]) -> list[str]:
+    return [fault for topic in evidence.topics.values() for fault in check(topic)]
+
+
 def one_order_for_all(evidence: Evidence) -> Claim:
-    faults = [fault for topic in evidence.topics.values() for fault in topic.contradictions]
-    faults += [fault for topic in evidence.topics.values() for fault in audit.disorder(topic)]
+    faults = _in_all_topics(evidence, lambda topic: [*topic.contradictions, *audit.disorder(topic)])
     messages = sum(reading.receptions for reading in evidence.readings())
     return judge(
         "All readers saw the same order",
@@ -156,7 +161,7 @@ def one_order_for_all(evidence: Evidence) -> Claim:
 
 
 def nothing_is_corrupt(evidence: Evidence) -> Claim:
-    faults = [fault for topic in evidence.topics.values() for fault in audit.corrupt(topic)]
+    faults = _in_all_topics(evidence, audit.corrupt)
     checked = sum(reading.receptions for reading in evidence.readings())
     return judge(
         "No message is corrupt",
@@ -167,11 +172,7 @@ def nothing_is_corrupt(evidence: Evidence) -> Claim:
 
 def nothing_uncommitted_was_seen(evidence: Evidence) -> Claim:
     """Aborted loans are marked; and nobody received a message before its sender had begun to send it."""
-    faults = [
-        fault
-        for topic in evidence.topics.values()
-        for fault in audit.uncommitted(topic, evidence.lives, _MOST_UNNOTED)
-    ]
+    faults = _in_all_topics(evidence, lambda topic: audit.uncommitted(topic, evidence.lives, _MOST_UNNOTED))
     aborted = sum(life.count(Kind.ABORTED) for life in evidence.lives)
     abandoned = sum(end.abandoned for end in evidence.ends.values())
     detail = f"{abandoned} sequences were abandoned ({aborted} loans aborted on purpose), none was seen"

@@ -70,7 +70,7 @@ def test_record_rejects_wrong_arguments_before_spark_starts(cli, tmp_path):
     assert "TOPICS" in cli.run("record", "--to", str(tmp_path / "x"), code=2).stderr
     assert "is not above zero" in cli.run("record", "t", "--to", "x", "--for", "0", code=2).stderr
     assert "is not a number" in cli.run("record", "--to", "x", "--pre-buffer", "t", code=2).stderr
-    assert "there is no topic 't'" in cli.run("record", "t", "--to", str(tmp_path / "x"), code=1).stderr
+    assert "has no topic 't'" in cli.run("record", "t", "--to", str(tmp_path / "x"), code=1).stderr
     assert not (tmp_path / "x").exists()
     assert "is not a lake" in cli.run("record", "--to", str(tmp_path / "x"), "--release", code=1).stderr
 

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples/declarative-pipeline/transformations/alarms.py"
+from slipring.pipelines import declarative
+
+TEMPLATE = Path(declarative.__file__).with_name("project") / "alarms.py"
 
 
-def test_init_writes_the_example_and_never_over_something(cli, tmp_path):
+def test_init_writes_a_project_into_a_new_directory_only(cli, tmp_path):
     project = tmp_path / "kitchen"
     outcome = cli.run("pipeline", "init", str(project))
     written = [Path(line) for line in outcome.stdout.decode().splitlines()]
     assert written == [project / "spark-pipeline.yml", project / "transformations" / "alarms.py"]
     assert "slipring pipeline run" in outcome.stderr
-    assert written[1].read_text() == EXAMPLE.read_text()
+    assert written[1].read_text() == TEMPLATE.read_text()
     assert (
         f"storage: file://{project}/storage" in written[0].read_text() and "{{" not in written[0].read_text()
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows for lakes without Spark: as `slipring record` stages them, written by pyarrow.
+"""Rows for lakes without Spark, staged as `slipring record` stages them, and written by pyarrow.
 
-Messages have bodies that tell topic, generation and offset; a hole is (offset, span, lost).
+The body of a message names its topic and offset. A hole is (offset, span, lost).
 """
 
 import datetime
@@ -10,23 +10,9 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from slipring.pipelines.lake.row_files import SCHEMA
 from slipring.pipelines.lake.stage import Stage
 
-SCHEMA = pa.schema(
-    [
-        ("generation", pa.int64()),
-        ("offset", pa.int64()),
-        ("span", pa.int64()),
-        ("lost", pa.int64()),
-        ("timestamp", pa.timestamp("us", "UTC")),
-        ("timestamp_ns", pa.int64()),
-        ("sender", pa.string()),
-        ("type", pa.string()),
-        ("value", pa.binary()),
-        ("host", pa.string()),
-        ("received_ns", pa.int64()),
-    ]
-)
 NOON_NS = 1_767_268_800_000_000_000  # 2026-01-01T12:00Z
 
 
@@ -51,7 +37,7 @@ def hole(topic, offset, span, lost, generation=-7):
 
 
 def staged(lake, *parts, date="2026-01-01"):
-    """A stage with one file for each (topic, rows)."""
+    """Make a stage with one file for each (topic, rows)."""
     stage = Stage(lake, "record")
     for number, (topic, rows) in enumerate(parts):
         path = stage.path / f"topic={topic}" / f"date={date}" / f"part-{number:05d}.parquet"
@@ -72,7 +58,7 @@ def record(lake, session, batch, *parts):
 
 
 def rows(lake, topic):
-    """All rows of a topic in the lake, in order: (generation, offset, span, lost, value)."""
+    """Return all rows of a topic in the lake, in order: (generation, offset, span, lost, value)."""
     found = []
     for file in lake.files([topic]):
         table = pq.ParquetFile(lake.where(file)).read(["generation", "offset", "span", "lost", "value"])
@@ -85,7 +71,7 @@ def expected(topic, end, generation=-7):
 
 
 def listed(lake, topic="*"):
-    """The offsets that a program finds which lists the Parquet files and knows nothing of the log."""
+    """Return the offsets found by a program that lists the Parquet files and does not know the log."""
     found = []
     for path in (lake.path / "messages").glob(f"topic={topic}/**/*.parquet"):
         found += pq.ParquetFile(path).read(["offset"])["offset"].to_pylist()
@@ -93,7 +79,7 @@ def listed(lake, topic="*"):
 
 
 def plan(lake, session, batch, generation=-7, **topics):
-    """Write down, as Spark does, that a batch ends at these offsets: topic=(origin, next)."""
+    """Write the end of a batch into the checkpoint, as Spark does: topic=(origin, next)."""
     path = lake.path / "_checkpoint" / session / "offsets" / str(batch)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = f"{generation & (1 << 64) - 1:016x}"

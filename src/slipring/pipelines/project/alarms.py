@@ -2,9 +2,9 @@
 #
 # From topic to table to topic, with Spark's declarative pipelines.
 #
-# Each function below is a table, or a flow into a sink. Spark finds out what depends on what, runs all of it,
-# and remembers in `storage` (see spark-pipeline.yml) how far each one has come: a run handles what is new and
-# ends. Nothing is lost or done twice between runs, whatever was killed.
+# Each function below defines a table, or a flow into a sink. Spark runs them in the order of their dependencies, and
+# keeps in `storage` (see spark-pipeline.yml) how far each one has come. A run processes new messages and ends. Between
+# runs nothing is lost or processed twice, even if processes are killed.
 import os
 
 from pyspark import pipelines as dp
@@ -28,11 +28,11 @@ def readings() -> DataFrame:
     )
 
 
-# The topic `alarms`: made with these settings when it is not there.
+# The topic `alarms`: created with these settings if it does not exist.
 dp.create_sink("alarms", "slipring", {"bus": BUS, "topic": "alarms", "delivery": "reliable"})
 
 
-# What goes there: one message for each hot reading. The columns are the message's value, type and sender.
+# Its contents: one message for each hot reading. The columns are the message's value, type and sender.
 @dp.append_flow(target="alarms")
 def hot_readings() -> DataFrame:
     hot = spark.readStream.table("readings").where("celsius > 80")
