@@ -108,3 +108,20 @@ def test_every_promise_is_tested_in_make_test_and_its_parts_and_mutants_are_as_l
             assert (REPOSITORY / ("" if place.startswith("core/tests") else "tests") / place).exists(), place
         assert set(filter(None, parts.split(", "))) <= PARTS, number
         assert int(mutants or 0) == sum(defect.promise == int(number) for defect in planted), number
+
+
+INTERNALS = (REPOSITORY / "docs/internals.md").read_text()
+WAYS = re.findall(r"^```way (\S+)\n(.*?)^```$", INTERNALS, re.MULTILINE | re.DOTALL)
+STEPS = sorted(
+    {(base, *step) for base, way in WAYS for step in re.findall(r"([\w/.]+\.(?:c|h|py)):([\w.]+)", way)}
+)
+
+
+@pytest.mark.parametrize(("base", "file", "name"), STEPS)
+def test_a_step_of_a_way_through_the_code_exists(base, file, name):
+    name = name.rstrip(".")
+    if file.endswith(".py"):
+        names = names_in(REPOSITORY / base / file)
+        assert set(name.split(".")) <= names
+    else:
+        assert re.search(rf"\b{name}\(", (REPOSITORY / base / file).read_text())
