@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics in Spark: real sessions and processes, one room for each side of Spark that is tested."""
+"""Tests with real Spark sessions and processes: source, sink, session, cluster and pipelines."""
 
-PATIENCE_S = 240.0  # a watchdog, no promise: a driver may have to start first, on a machine with other work
+PATIENCE_S = 240.0  # a watchdog only: a driver may have to start first, on a busy machine

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One Spark session for all tests here, started fast (support/spark.py). Each test has its own bus root, and
+"""One Spark session for all tests in these rooms, started fast (support/spark.py). Each test has its own bus root, and
 ``tmp_path`` for checkpoints and tables.
 
-spark         the session, ended with its JVM after the last test of this directory. A leak check begins after
-              its start: its JVM is nobody's leak; a query, worker or handle that a test leaves is.
-fast_spark    its settings, for sessions in processes of their own:
+spark         the session; it ends with its JVM after the last test of this directory. The leak check of a test begins
+              after its start: the JVM is not a leak, but a query, worker or handle left by the test is.
+fast_spark    its settings, for sessions in other processes:
               ``slipring.spark.session("x", master="local[2,4]", **fast_spark)``
 """
 
@@ -14,7 +14,7 @@ from support import spark as fast
 
 
 def pytest_collection_finish(session) -> None:
-    """The class archive is made before the tests, whose time is limited."""
+    """Make the class archive before the tests, because the time of a test is limited."""
     if any({"spark", "fast_spark"} & set(getattr(item, "fixturenames", ())) for item in session.items):
         fast.class_archive()
 
@@ -38,7 +38,7 @@ def snapshot():
 
 @pytest.fixture(autouse=True)
 def no_query_is_left(request):
-    """Queries of a test that failed, or forgot them, must not run on beside the next one."""
+    """Stop queries that a test left, so that they do not run during the next test."""
     yield
     if "spark" in request.fixturenames:
         left = request.getfixturevalue("spark").streams.active

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moments in the life of a micro-batch at which a test lets somebody be killed.
+"""Moments of a micro-batch at which a test kills a process.
 
     logged      its offsets are in the checkpoint, nothing is read yet
     running     a worker has read rows of it
     written     its rows are written, Spark has not committed it
     committed   its commit is in the checkpoint
 
-A test arms a moment of a batch; whoever reaches it says so and stays there until it is released, or
-killed. All by files, so that it works between any processes. (Spark stays at no committed batch.)
+A test arms a moment of a batch. The process that reaches it creates a file and waits until the moment is released, or
+until it is killed. Everything is done by files, so that it works between any processes. (Spark does not wait at a
+committed batch.)
 """
 
 from pathlib import Path
@@ -43,16 +44,16 @@ class Moments:
             armed.unlink()
 
     def batches(self, kind: str = "commits") -> int:
-        """How many batches are in a log of the checkpoint."""
+        """Return the number of batches in a log of the checkpoint."""
         return len([path for path in (self.checkpoint / kind).glob("*") if path.name.isdigit()])
 
     def writer(self):
-        """For foreachBatch: writes a batch by its number, so that writing it again replaces it."""
+        """Return a function for foreachBatch that writes a batch under its number: writing it again replaces it."""
         return _writer(str(self.folder), str(self.out))
 
 
 def _writer(folder: str, out: str):
-    """A closure, which Spark sends to its workers by value; it must need nothing of this module."""
+    """Return a closure, which Spark sends to its workers by value; it must use nothing of this module."""
 
     def reach(moment: str, number: int) -> None:
         import os

@@ -3,12 +3,12 @@
 
     with Cluster(place) as cluster:
         session(master=cluster.url)
-        worker = cluster.worker()            # an executor for whoever asks
+        worker = cluster.worker()            # an executor for any application
         stranger = cluster.worker(own_shm=True)
         cluster.end(stranger)
 
-A worker with its own /dev/shm is in a mount namespace, as one in a container is: it shares the kernel's boot id, and
-has nothing of the host's topics. It needs the right to make one: `can_unshare()`.
+A worker with its own /dev/shm runs in a mount namespace, like a process in a container: it shares the kernel's boot id,
+but sees no topic of the host. That requires the right to make a mount namespace: `can_unshare()`.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ class Cluster:
         return self
 
     def worker(self, own_shm: bool = False) -> subprocess.Popen:
-        """Runs, and is known to the master."""
+        """Start a worker and wait until the master has registered it."""
         before, work = OWN_SHM if own_shm else [], self._place / f"work-{len(self._running)}"
         options = ("--cores", "1", "--memory", "1g", "--work-dir", str(work), self.url)
         worker, log = self._start(before, "worker.Worker", *options)
@@ -52,7 +52,7 @@ class Cluster:
         return worker
 
     def end(self, process: subprocess.Popen) -> None:
-        """And its executors."""
+        """End a worker and its executors."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(PATIENCE_S)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark Connect, from the pip install alone: a client without Java reads and writes topics through a server,
-and declarative pipelines run on it. Nobody calls register: the format is found by its module."""
+"""Spark Connect as installed by pip: a client without Java reads and writes topics through a server, and declarative
+pipelines run on it. Spark finds the format by its module; no program calls register."""
 
 import json
 
@@ -72,7 +72,7 @@ def test_a_client_and_pipelines_work_through_a_connect_server(bus, processes, se
 
 
 def run_patiently(project, bus, server, lines: list[str]) -> None:
-    """On a busy machine a process of Spark's takes longer to start than the 10 s it is given: then again."""
+    """Start again if a process of Spark exceeds its 10 s for starting, as on a busy machine."""
     while True:
         try:
             return declarative.run(project, bus=bus.name, master=server, on_line=lines.append)
@@ -82,7 +82,7 @@ def run_patiently(project, bus, server, lines: list[str]) -> None:
 
 
 def check_pipeline(bus, server, tmp_path):
-    """Run twice: what came between is handled by the second run, once."""
+    """Run the pipeline twice; the second run handles the messages in between, once."""
     project = tmp_path / "project"
     declarative.init(project)
     with pytest.raises(ValueError, match="exists and is not empty"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster whose workers do not see the topics' memory is refused, by name, by source, sink and recorder; nothing is
-lost or left there. One whose workers do is served."""
+"""Source, sink and recorder refuse a cluster with workers that do not see the topics, by its name, without loss or
+leftovers. They serve a cluster with workers that do."""
 
 import os
 from pathlib import Path
@@ -47,7 +47,7 @@ def write():
 def record():
     return pipelines.record("in", checkpoints + "/lake", spark=spark, pre_buffer=True, until_idle_s=0.5, **place)
 
-# Before there is an executor: nobody can know where the tasks will run.
+# Before there is an executor, the host of the tasks is unknown.
 query = start(stream(failOnDataLoss="false", includeGaps="true"), "first")
 def tell():
     while len(spark.sparkContext.statusTracker().getActiveStageIds()) < 2:
@@ -60,12 +60,12 @@ say(failure(query.awaitTermination))
 say(written)
 say(seen)
 hear()
-# There is one, and it does not see the topics.
+# An executor that does not see the topics.
 say(failure(lambda: stream(failOnDataLoss="false")))
 say(failure(write))
 say(failure(record))
 hear()
-# One that does.
+# An executor that sees them.
 start(stream(), "second").awaitTermination()
 write()
 say(seen)

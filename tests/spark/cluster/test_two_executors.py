@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two executors, each a process of its own: topics are read and written from both, and the tasks of one that
-is killed move to another (promises 28 and 30)."""
+"""Two executor processes: both read and write topics, and the tasks of a killed one move to the other (promises 28
+and 30)."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ spark = slipring.spark.session("cluster", master="local-cluster[2,1,1024]", **se
 say("started")
 
 def slowly():
-    # Partition 1 tells its executor and waits for the test; the others go on.
+    # Partition 1 reports its executor and waits for the test; the others continue.
     def run(batches):
         import os, time
         from pyspark import TaskContext
@@ -46,7 +46,7 @@ say("stopped")
 
 
 @pytest.mark.timeout(900)
-def test_a_killed_executor_s_tasks_move_and_every_row_is_read_and_published_once(
+def test_tasks_of_a_killed_executor_move_and_every_row_is_read_and_published_once(
     bus, processes, fast_spark, tmp_path
 ):
     bus.create("in", capacity="4MiB", delivery="reliable")

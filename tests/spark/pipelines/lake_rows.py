@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows as a lake has them, for tests that need no lake."""
+"""Rows of a lake, for tests without a lake."""
 
 from pyspark.sql import functions as F
 
@@ -11,7 +11,7 @@ BEGAN_NS = 1_794_800_000_000_000_000
 
 
 def message(topic, offset, at_ns, value=b"x", sender="", type="", generation=7, delay_ns=1_000_000):
-    """One message, ``at_ns`` after BEGAN_NS."""
+    """Return one message, ``at_ns`` after BEGAN_NS."""
     stamp = BEGAN_NS + at_ns
     body = bytearray(value)
     return (topic, None, generation, offset, 1, 0, None, stamp, sender, type, body, "here", stamp + delay_ns)

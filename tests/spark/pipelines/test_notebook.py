@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs in a notebook, in a real kernel: one display that is updated while they run, and a result that is a table."""
+"""Jobs in a notebook with a real kernel: one display that is updated while they run, and a table as the result."""
 
 import os
 
@@ -41,7 +41,7 @@ def kernel(fast_spark, tmp_path_factory):
 
 
 def displays(outputs):
-    """The lines of each display, as text and HTML, in order."""
+    """Return the lines of each display, as text and HTML, in order."""
     found = {}
     for output in outputs:
         if output.display is not None:
@@ -78,7 +78,7 @@ with in_notebook("recording", None) as show:
 """
 
 
-def test_a_display_says_how_far_a_job_is_and_what_ended_it(kernel):
+def test_a_display_shows_the_progress_of_a_job_and_the_cause_of_its_end(kernel):
     (lines,) = displays(kernel.run(FAILING))
     texts, shown = [text for text, _ in lines], [html for _, html in lines]
     assert texts[1] == "recording: 7 messages  lost 2  for 1.0 s  ETA 3.0 s"
@@ -87,7 +87,7 @@ def test_a_display_says_how_far_a_job_is_and_what_ended_it(kernel):
     assert texts[2].endswith(", 7 messages, 2 lost") and "progress" not in shown[2]
 
 
-def test_a_job_that_shows_its_figures_itself_has_no_display(kernel):
+def test_a_job_that_shows_its_own_figures_has_no_display(kernel):
     given = (
         "from slipring.pipelines.progress import in_notebook\nwith in_notebook('x', print) as show: show(1)"
     )

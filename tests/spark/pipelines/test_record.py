@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""record: what topics carried is in the lake once, gaps counted, and can be read, whatever the topics do."""
+"""record: every message is in the lake once, loss is counted, and the lake can be read, whatever the topics do."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from support.waiting import eventually
 
 
 class Recordings:
-    """Records the test's bus in this process."""
+    """Record the test's bus in this process."""
 
     def __init__(self, spark, bus, path, background):
         self.spark, self.bus, self.path, self._background = spark, bus, path, background
@@ -34,7 +34,7 @@ class Recordings:
         return pipelines.record(topics, self.path, **where, **options)
 
     def start(self, topics, **options):
-        """The same in the background; returns (the call, stop), when it takes messages."""
+        """Record in the background; return (the call, stop) when it takes messages."""
         stop = threading.Event()
         call = self._background(self.record, topics, until_idle_s=None, stop=stop, **options)
         return call, stop
@@ -95,7 +95,7 @@ def test_messages_of_several_topics_are_recorded_once_and_read_back(recordings, 
     assert sorted(row.offset for row in part.select("offset").collect()) == list(range(100, 200))
 
 
-def test_without_a_pre_buffer_it_begins_now_and_with_one_of_seconds_that_long_ago(recordings, bus):
+def test_a_recording_begins_now_or_as_many_seconds_ago_as_its_pre_buffer(recordings, bus):
     publisher = bus.publisher("t", delivery="reliable")
     publisher.send(b"before")
     call, stop = recordings.start("t")
@@ -113,7 +113,7 @@ def test_without_a_pre_buffer_it_begins_now_and_with_one_of_seconds_that_long_ag
     recordings.complete()
 
 
-def test_a_recording_left_open_goes_on_without_a_gap_and_one_released_does_not(recordings, bus):
+def test_a_recording_left_open_continues_without_a_gap_and_a_released_one_does_not(recordings, bus):
     publisher = bus.publisher("t", delivery="reliable")
     publisher.send(b"0")
     first = recordings.record("t", pre_buffer=True, leave_open=True)
@@ -145,7 +145,7 @@ def test_other_topics_than_those_of_the_open_recording_begin_a_new_one_that_foll
     assert bus.cursors("a") == [] and bus.cursors("b") == []
 
 
-def test_what_a_lossy_topic_lost_is_there_as_counted_gaps(recordings, bus):
+def test_loss_of_a_lossy_topic_is_recorded_as_counted_gaps(recordings, bus):
     publisher = bus.publisher("t", capacity=4096, slots=16)
     for number in range(10):
         publisher.send(b"%d" % number)
@@ -171,7 +171,7 @@ def test_abandoned_sequences_are_accounted_for_and_not_lost(recordings, bus):
     recordings.complete()
 
 
-def test_a_pattern_takes_topics_that_come_later_and_a_topic_made_again_is_another_generation(recordings, bus):
+def test_a_pattern_takes_later_topics_and_a_re_created_topic_is_another_generation(recordings, bus):
     bus.publisher("cam.left").send(b"l0")
     bus.publisher("other").send(b"x")
     call, stop = recordings.start("cam.*", pre_buffer=True)
@@ -193,14 +193,14 @@ def test_a_pattern_takes_topics_that_come_later_and_a_topic_made_again_is_anothe
     assert len(topics.load(Lake.open(recordings.path), "cam.left")["generations"]) == 2
 
 
-def test_a_damaged_checkpoint_is_replaced_and_nothing_is_doubled(recordings, bus):
+def test_a_damaged_checkpoint_is_replaced_and_no_message_is_recorded_twice(recordings, bus):
     publisher = bus.publisher("t", delivery="reliable")
     publisher.send(b"0")
     first = recordings.record("t", pre_buffer=True, leave_open=True)
     publisher.send(b"1")
     offsets = recordings.path / "_checkpoint" / first.session / "offsets"
     newest = max((path for path in offsets.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
-    newest.write_bytes(b"")  # as a power cut leaves it
+    newest.write_bytes(b"")  # as after a power failure
     assert recordings.record("t").session != first.session
     assert recordings.values("t") == [b"0", b"1"]
     recordings.complete()
@@ -228,7 +228,7 @@ def test_a_delta_lake_is_a_lake_and_a_delta_table_with_the_same_rows(recordings,
     recordings.complete()
 
 
-def test_a_full_disk_is_named_and_the_recording_goes_on_when_there_is_room(recordings, bus, tmp_path):
+def test_a_full_disk_is_named_and_the_recording_continues_when_there_is_room(recordings, bus, tmp_path):
     place = tmp_path / "mount"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "slipring-test", str(place)]
@@ -250,7 +250,7 @@ def test_a_full_disk_is_named_and_the_recording_goes_on_when_there_is_room(recor
         subprocess.run(["umount", str(place)], check=True)
 
 
-def test_what_cannot_work_says_why(recordings, bus, tmp_path):
+def test_a_job_that_cannot_work_is_refused_with_the_reason(recordings, bus, tmp_path):
     with pytest.raises(slipring.TopicNotFound, match="there is no topic 'nowhere'"):
         recordings.record("nowhere")
     assert not recordings.path.exists(), "nothing is made for a recording that cannot begin"
@@ -265,8 +265,8 @@ def test_what_cannot_work_says_why(recordings, bus, tmp_path):
     assert json.loads((recordings.path / "_slipring.json").read_text())["table"] == "parquet"
 
 
-def test_a_recording_killed_while_spark_wrote_its_first_offsets_goes_on(recordings, bus, spark):
-    """Also in a session of the user's own, where Spark refuses to begin in a checkpoint that is not empty."""
+def test_a_recording_killed_while_spark_wrote_its_first_offsets_continues(recordings, bus, spark):
+    """Also in a session of the user, where Spark refuses to begin in a non-empty checkpoint."""
     bus.publisher("imu", sender="gyro").send_many([b"0", b"1"])
     about = Subscription.of("imu")
     lake = Lake.create(recordings.path)
@@ -281,7 +281,7 @@ def test_a_recording_killed_while_spark_wrote_its_first_offsets_goes_on(recordin
 
 
 def test_messages_lost_with_a_removed_topic_are_counted(recordings, bus):
-    """With a pattern, by name, and never seen by a batch: a topic that goes takes what is not recorded with it."""
+    """By pattern, by name, and never seen by a batch: the unrecorded messages of a removed topic are lost."""
     kept = bus.publisher("t.kept", delivery="reliable")
     gone = bus.publisher("t.gone")
     gone.send_many([b"0", b"1"])
@@ -311,10 +311,8 @@ def tails_of(recordings):
 
 
 @pytest.mark.parametrize("delivery", ["lossy", "reliable"])
-def test_a_recording_begins_when_it_is_asked_for_and_not_when_spark_is_ready(
-    recordings, bus, delivery, monkeypatch
-):
-    """Spark starts slowly here: what is sent meanwhile is recorded, and what is sent after for_s is not."""
+def test_a_recording_begins_with_the_call_and_not_when_spark_is_ready(recordings, bus, delivery, monkeypatch):
+    """Spark starts slowly here: messages sent meanwhile are recorded, messages sent after for_s are not."""
     publisher = bus.publisher("t", delivery=delivery)
     publisher.send(b"before")
     stop = threading.Event()
@@ -338,7 +336,7 @@ def test_a_recording_begins_when_it_is_asked_for_and_not_when_spark_is_ready(
     recordings.complete()
 
 
-def test_what_a_lossy_topic_loses_while_spark_starts_is_counted(recordings, bus, monkeypatch):
+def test_loss_of_a_lossy_topic_while_spark_starts_is_counted(recordings, bus, monkeypatch):
     publisher = bus.publisher("t", capacity=4096, slots=16)
     stop = threading.Event()
 
@@ -354,7 +352,7 @@ def test_what_a_lossy_topic_loses_while_spark_starts_is_counted(recordings, bus,
     recordings.complete()
 
 
-def test_a_recording_that_spark_does_not_start_for_holds_nothing_back(recordings, bus, monkeypatch):
+def test_a_recording_for_which_spark_does_not_start_holds_no_messages(recordings, bus, monkeypatch):
     bus.publisher("t", delivery="reliable").send(b"0")
 
     @contextmanager
@@ -370,10 +368,8 @@ def test_a_recording_that_spark_does_not_start_for_holds_nothing_back(recordings
     assert [one.finished for one in Lake.open(recordings.path).state.sessions.values()] == [True]
 
 
-def test_a_task_that_brings_nothing_of_a_topic_that_is_there_stops_the_recording(
-    recordings, bus, monkeypatch
-):
-    """As in a container that shares the kernel and not the memory: the batch is refused, and recorded whole later."""
+def test_a_task_without_messages_of_an_existing_topic_stops_the_recording(recordings, bus, monkeypatch):
+    """As in a container that shares the kernel but not the memory: the batch is refused, and recorded whole later."""
     publisher = bus.publisher("t", delivery="reliable")
     publisher.send_many([b"%d" % number for number in range(10)])
     with monkeypatch.context() as patched:
@@ -387,7 +383,7 @@ def test_a_task_that_brings_nothing_of_a_topic_that_is_there_stops_the_recording
 
 @contextmanager
 def refusing(spark):
-    """As Spark is by itself."""
+    """A session with Spark's own settings."""
     check = "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart"
     before = spark.conf.get(check)
     spark.conf.set(check, "true")

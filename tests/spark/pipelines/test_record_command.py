@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring record``: the real command, ended by Ctrl-C as a terminal sends it, to all its processes, or by itself.
+"""``slipring record`` as a command: ended by itself or by Ctrl-C, which a terminal sends to all its processes.
 
-However it ends, as long as nothing fails it says what it recorded, and nothing else: no trace of Java's or Python's.
+Every end without an error prints a summary and nothing else: no trace of Java or Python.
 """
 
 import json
@@ -29,7 +29,7 @@ def recorded(path) -> int:
 
 
 class Command:
-    """The command, in a process group of its own, as a shell starts it; its lines on stderr as they come."""
+    """The command in its own process group, as a shell starts it, with its lines on stderr as they come."""
 
     def __init__(self, bus_root, path, environment, *options):
         command = [sys.executable, "-P", "-m", "slipring.cli", "--bus", "test", "--root", str(bus_root)]
@@ -61,7 +61,7 @@ class Command:
         os.killpg(self.process.pid, signal.SIGINT)
 
     def ended(self, code=0):
-        """What it said in the end. All it says on stderr is its own."""
+        """Return its summary. All lines on stderr must be its own."""
         stdout = self.process.stdout.read()
         assert self.process.wait(WATCHDOG_S) == code, self.lines
         self._reader.join()
@@ -108,7 +108,7 @@ def test_ctrl_c_ends_a_recording_with_everything_published_so_far_and_without_a_
     assert verify(running.path).complete
 
 
-def test_ctrl_c_while_spark_starts_ends_the_recording_there_and_then(bus, command):
+def test_ctrl_c_while_spark_starts_ends_the_recording_at_once(bus, command):
     publisher = bus.publisher("t", delivery="reliable")
     running = command()
     running.says("starting Spark… ")
@@ -119,7 +119,7 @@ def test_ctrl_c_while_spark_starts_ends_the_recording_there_and_then(bus, comman
     assert bus.cursors("t") == [] and verify(running.path).complete
 
 
-def test_a_recording_for_seconds_has_the_messages_of_those_seconds_from_the_command_on(bus, command):
+def test_a_recording_for_seconds_has_the_messages_of_those_seconds_after_the_command(bus, command):
     publisher = bus.publisher("t", delivery="reliable")
     running = command("--for", "2", "--summary", "json")
     eventually(lambda: bus.cursors("t") or running.process.poll() is not None, "its cursor", WATCHDOG_S)

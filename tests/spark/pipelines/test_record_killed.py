@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorder killed at named places, its JVM killed, or its workers: started again, nothing is lost or twice.
+"""A recorder killed at named places, or its JVM, or its workers: after a restart nothing is lost or recorded twice.
 
-Each run is killed while it takes what was published before it, so each is also the restart of the one before.
+Each run is killed while it records the messages published before it. So each is also the restart of the previous run.
 """
 
 import pytest
@@ -69,7 +69,7 @@ WATCHDOG_S = 300
 
 
 @pytest.mark.timeout(5 * WATCHDOG_S)
-def test_a_recorder_killed_anywhere_and_started_again_records_everything_once(
+def test_a_recorder_killed_anywhere_and_restarted_records_everything_once(
     bus, bus_root, processes, tmp_path, fast_spark
 ):
     path = str(tmp_path / "lake")
@@ -103,7 +103,7 @@ def test_a_recorder_killed_anywhere_and_started_again_records_everything_once(
 
     recorder = run(
         "batch committed", "workers"
-    )  # the source process and all workers, under a living recorder
+    )  # the source process and all workers, while the recorder lives
     publish()
     assert recorder.hear(WATCHDOG_S) == ("finished", 2 * sent, 0, True), recorder.stderr
     recorder.join()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording that is replayed and recorded again is the same recording; and what its report says is true."""
+"""A recording that is replayed and recorded again is the same recording, and its report is correct."""
 
 import slipring
 from slipring.pipelines import report

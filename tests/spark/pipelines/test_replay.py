@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replay publishes what was recorded: in order, at any pace, from place to place, under any name."""
+"""Replay publishes recorded messages in order, at any pace, between any positions, under any name."""
 
 import os
 import random
@@ -28,7 +28,7 @@ def published(rows, topic):
 
 
 def recording(count=300):
-    """Three topics; the writers of "b" stamped some messages in another order than their sequences'."""
+    """Three topics; the time stamps of "b" are not in the order of its sequences."""
     chance = random.Random(4)
     rows = [message("a", 100 + i, i * MS, b"a%d" % i, "gyro", "imu.v1") for i in range(count)]
     for i in range(count):
@@ -56,7 +56,7 @@ def test_a_replay_read_again_equals_the_recording_row_by_row(spark, bus, monkeyp
     assert {key: found[key] for key in settings["big"]} == settings["big"]
 
 
-def test_topics_keep_their_order_among_each_other(spark, bus):
+def test_topics_keep_their_relative_order(spark, bus):
     rows = recording(120)
     replay_rows(frame(spark, rows), bus, topics=["a", "b"], speed=0.5, times="now")
     due_and_sent = []
@@ -107,7 +107,7 @@ def test_a_part_between_times_sequences_and_lengths(spark, bus):
     assert "no message" in nothing.notes[0]
 
 
-def test_a_topic_made_anew_is_replayed_generation_after_generation(spark, bus):
+def test_a_re_created_topic_is_replayed_generation_after_generation(spark, bus):
     rows = [message("t", i, i * MS, b"old%d" % i, generation=9) for i in range(5)]
     rows += [message("t", i, (10 + i) * MS, b"new%d" % i, generation=-3) for i in range(5)]
     replay_rows(frame(spark, rows[::-1]), bus, speed="max")
@@ -140,7 +140,7 @@ def test_a_full_reliable_topic_delays_the_replay_and_nothing_is_lost(spark, bus,
     assert any("already" in note for note in done.notes)
 
 
-def test_what_cannot_be_replayed_is_said(spark, bus):
+def test_a_replay_that_cannot_work_is_refused_with_the_reason(spark, bus):
     rows = [message("cam", 0, 0), message("imu", 0, 0), message("imu", 1, MS)]
     settings = {"cam": {"content": "frames"}, "imu": {"content": "messages", "capacity": 8192}}
     df = frame(spark, rows)
@@ -178,7 +178,7 @@ def test_wrong_arguments_name_themselves_and_publish_nothing(spark, bus):
     assert bus.topics() == ["a"] and bus.stats("a")["published"] == 0
 
 
-def test_an_existing_topic_of_another_capacity_takes_what_fits_and_nothing_else(spark, bus):
+def test_an_existing_topic_of_another_capacity_takes_only_messages_that_fit(spark, bus):
     df = frame(spark, [message("a", 0, 0, value=b"x" * 4080, sender="s", type="t"), message("a", 1, 1)])
     bus.create("a", capacity=4096, slots=16)
     recorded = {"a": {"capacity": 8192, "slots": 64, "delivery": "lossy"}}
@@ -196,7 +196,7 @@ def test_renamed_by_name_and_by_glob(spark, bus):
     assert bus.topics() == ["again.b.x", "again.b.y", "z"]
 
 
-def test_an_interrupt_ends_a_replay_and_tells_how_far_it_was(spark, bus):
+def test_an_interrupt_ends_a_replay_and_reports_its_progress(spark, bus):
     rows = [message("t", i, i * 1_000 * MS) for i in range(3600)]
     outcome = Replayed()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring replay`` and ``slipring report``: the real commands, in processes of their own."""
+"""``slipring replay`` and ``slipring report`` as commands."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def lake(tmp_path):
 
 @pytest.fixture
 def command(bus_root):
-    """The command on the test's bus; a process group of its own, as a terminal makes one."""
+    """Start the command on the test's bus in its own process group, as a terminal does."""
     started = []
 
     def start(*arguments, **environment):
@@ -66,11 +66,11 @@ def with_spark(command, fast_spark, tmp_path):
 
 
 def only_ours(stderr):
-    """No trace of Java's or Python's, and no warning of Spark's."""
+    """Check that stderr has no trace of Java or Python and no warning of Spark."""
     return all(line.startswith("slipring: ") for line in stderr.splitlines())
 
 
-def test_ctrl_c_ends_a_replay_which_tells_how_far_it_was(bus, lake, with_spark):
+def test_ctrl_c_ends_a_replay_which_reports_its_progress(bus, lake, with_spark):
     process = with_spark("replay", lake, "--speed", "0.01", "--rename", "*=again.*")
 
     def under_way():
@@ -123,7 +123,7 @@ def test_a_report_is_tables_json_and_a_page(lake, with_spark, tmp_path):
         (["report", "{lake}/messages"], "messages"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line_without_starting_spark(command, lake, arguments, says):
+def test_wrong_arguments_are_reported_in_one_line_without_starting_spark(command, lake, arguments, says):
     process = command(*(text.format(lake=lake) for text in arguments), JAVA_HOME="/nowhere")
     _, stderr = process.communicate(timeout=WATCHDOG_S)
     assert process.returncode in (1, 2)

@@ -22,7 +22,7 @@ def by(rows, *names):
 
 
 def calls(rows):
-    """Five calls: answered, raised, given up, without an answer, a stream; and something that is none."""
+    """Five calls (answered, raised, given up, unanswered, a stream) and a message that is not a call."""
 
     def asked(number, at_ns, body):
         rows.append(message("arm.calls", number, at_ns, body, CLIENT))
@@ -75,7 +75,7 @@ def test_topics_have_their_amounts_rates_and_losses(found):
     assert (found.totals["messages"], found.totals["lost"], found.totals["topics"]) == (218, 51, 6)
 
 
-def test_senders_and_types_have_theirs(found):
+def test_senders_and_types_have_their_own_figures(found):
     sender = by(found.senders, "topic", "sender")["odd", HOSTILE]
     assert (sender["messages"], sender["bytes"], sender["size_max"]) == (4, 1111, 1000)
     assert by(found.types, "topic", "type")["imu", "v1"]["messages"] == 200
@@ -97,7 +97,7 @@ def test_delays_are_from_publishing_to_recording(found):
     assert (imu["delay_s_p50"], imu["delay_s_max"]) == (0.001, 0.002)
 
 
-def test_gaps_tell_where_and_how_much(found):
+def test_gaps_report_position_and_size(found):
     gaps = by(found.gaps, "topic")
     imu = gaps["imu",]
     assert (imu["offset"], imu["span"], imu["lost"], imu["abandoned"]) == (100, 50, 50, 0)
@@ -126,7 +126,7 @@ def test_calls_are_matched_with_their_answers(found):
     assert (found.totals["calls"], found.totals["errors"]) == (5, 1)
 
 
-def test_steps_of_rates_begin_where_they_are_asked_to(spark):
+def test_steps_of_rates_begin_at_the_given_time(spark):
     rows = [message("imu", n, n * 10 * MS) for n in range(100)]
     report = Report(spark, frame(spark, rows))
     begin_ns = BEGAN_NS + 5 * MS

@@ -31,7 +31,7 @@ FIGURES = '[...document.querySelectorAll("[data-lane] .figure")].map((one) => on
 COLOURS = """
 [...document.querySelectorAll("[data-lane]")].map((lane) => getComputedStyle(lane.querySelector(".area")).fill)
 """
-# Tables that have to be scrolled to be read.
+# Tables that do not fit the screen without scrolling.
 SCROLLED = """
 [...document.querySelectorAll("table")].filter((one) => one.checkVisibility())
   .filter((one) => one.parentElement.scrollWidth > one.parentElement.clientWidth + 1)
@@ -49,7 +49,7 @@ def five(name, low):
 
 
 def sent(**more):
-    """What is told of a topic, a sender and a type."""
+    """The figures of a topic, a sender and a type."""
     amounts = {"messages": 10_300, "bytes": 400_000, "rate_hz": 103.0, "bytes_per_s": 4000.0}
     times = {"first_ns": BEGAN_NS, "last_ns": BEGAN_NS + 100 * S, "silent_from_ns": BEGAN_NS}
     return {
@@ -131,7 +131,7 @@ def test_each_topic_has_its_own_colour(browser, page, dark):
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_nothing_is_outside_the_screen_and_first_columns_stay_in_sight(browser, page, screen):
+def test_nothing_is_outside_the_screen_and_first_columns_stay_visible(browser, page, screen):
     with browser.open(page, screen) as tab:
         for opened in (False, True):
             tab.evaluate(
@@ -155,7 +155,7 @@ def test_every_axis_has_at_least_two_ticks_which_do_not_touch(browser, page, scr
 
 
 @pytest.mark.parametrize("seconds", [1e-3, 0.3, 2, 7.9, 61, 150, 1000, 6000, 90_000, 150_000, 1e6, 3e7])
-def test_the_axis_of_time_has_at_least_two_ticks_whatever_its_length(seconds):
+def test_the_axis_of_time_has_at_least_two_ticks_for_every_length(seconds):
     for began in range(0, 10**9, 77_777_777):
         begin_ns = BEGAN_NS + round(began * seconds)
         axis = lanes.Axis(begin_ns, round(seconds * 1e9 / 200), 200.0)
@@ -171,7 +171,7 @@ def test_the_pointer_shows_the_rate_of_every_topic_at_that_moment(browser, page,
     assert during[2:] == ["101/s", '101/s<small class="bad">7 lost</small>', "101/s"]
 
 
-def test_gaps_are_one_block_for_each_topic_with_the_largest_in_sight(browser, page):
+def test_gaps_are_one_block_for_each_topic_with_the_largest_visible(browser, page):
     gaps = '[...document.querySelectorAll(".gaps tbody tr")].filter((row) => row.checkVisibility())'
     with browser.open(page) as tab:
         assert tab.evaluate('document.querySelector(".gaps h3").textContent') == (
@@ -188,7 +188,7 @@ def regular(topic, hz, seconds, first=0):
     return [message(topic, n, first + n * S // hz) for n in range(seconds * hz + 1)]
 
 
-def test_a_topic_of_a_short_recording_has_its_true_rate_and_is_no_comb(spark, browser, tmp_path):
+def test_a_topic_of_a_short_recording_is_drawn_with_its_true_rate(spark, browser, tmp_path):
     rows = regular("1hz", 1, 10) + regular("10hz", 10, 10) + regular("100hz", 100, 10)
     rows += [*regular("burst", 100, 1, first=5 * S), message("once", 0, 3 * S)]
     rows += [hole("10hz", 101, 5, 3, at_ns=10 * S)]
@@ -210,7 +210,7 @@ def test_a_topic_of_a_short_recording_has_its_true_rate_and_is_no_comb(spark, br
     assert sum(drawn["10hz"]["lost"]) == 3
 
 
-def test_the_page_needs_nothing_from_anywhere(page):
+def test_the_page_loads_nothing_from_elsewhere(page):
     text = page.read_text()
     assert not re.search(r"https?://|@import|url\(|<img|<iframe", text)
     assert "default-src 'none'" in text

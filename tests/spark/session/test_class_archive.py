@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive of Spark's classes: made once, whole, by one process at a time, for all commands, and the user's own."""
+"""The archive of Spark's classes: made once, completely, by one process, used by all commands, private to the user."""
 
 import os
 import stat
@@ -35,12 +35,12 @@ def archive(cache):
 
 
 def made(options):
-    """Where a JVM with these options leaves its classes."""
+    """Return the path where a JVM with these options puts its classes."""
     (path,) = [Path(one.split("=", 1)[1]) for one in options if one.startswith("-XX:ArchiveClassesAtExit=")]
     return path
 
 
-def test_one_process_at_a_time_makes_it_and_the_next_use_it(archive):
+def test_one_process_makes_the_archive_and_the_next_use_it(archive):
     first, second = archive(), archive()
     path = made(first.options(make=True))
     assert second.options(make=True) == [], "another one makes it: then without"
@@ -53,7 +53,7 @@ def test_one_process_at_a_time_makes_it_and_the_next_use_it(archive):
 
 
 @pytest.mark.parametrize("written", [None, b"half"])
-def test_one_whose_jvm_was_killed_is_no_archive_and_is_made_again(archive, written):
+def test_an_archive_of_a_killed_jvm_is_not_used_and_made_again(archive, written):
     first = archive()
     path = made(first.options(make=True))
     if written:
@@ -65,7 +65,7 @@ def test_one_whose_jvm_was_killed_is_no_archive_and_is_made_again(archive, writt
     again.finish(True)
 
 
-def test_a_directory_that_somebody_else_can_write_to_is_not_used(archive, cache, monkeypatch):
+def test_a_directory_that_other_users_can_write_to_is_not_used(archive, cache, monkeypatch):
     archive()
     (place,) = (cache / "slipring").glob("spark-*")
     for directory in (place, place.parent):
@@ -101,7 +101,7 @@ def test_the_command_of_the_jvm_is_sparks_own_without_incubating_modules(archive
 
 
 @pytest.mark.timeout(2 * WATCHDOG_S)
-def test_the_first_command_makes_it_and_the_second_says_the_same_with_it(cache, tmp_path):
+def test_the_first_command_makes_the_archive_and_the_second_uses_it_with_the_same_result(cache, tmp_path):
     lake = Lake.create(tmp_path / "lake")
     filling.record(lake, lake.begin({}), 0, ("imu", filling.messages("imu", 0, 50)))
     command = [sys.executable, "-P", "-m", "slipring.cli", "report", str(lake.path), "--master", "local[2]"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C does not reach the Java processes, not even in the moment in which they start."""
+"""Ctrl-C never reaches the Java processes, not even while they start."""
 
 from support.waiting import WATCHDOG_S
 

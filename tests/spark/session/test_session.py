@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared session itself: it works, starts fast, and the leak check sees through it."""
+"""The shared session of the tests: it works, starts fast, and does not hide leaks from the leak check."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ def test_the_shared_session_runs_python_in_workers_and_calls_back(spark, tmp_pat
 
 
 @pytest.mark.parametrize("leak", ["descriptor", "child", "thread"])
-def test_the_leak_check_still_sees_what_a_test_leaves_beside_spark(spark, snapshot, tmp_path, leak):
+def test_the_leak_check_finds_leaks_of_a_test_beside_spark(spark, snapshot, tmp_path, leak):
     assert snapshot.leaks() == []
     if leak == "descriptor":
         with open(tmp_path / "held", "w"):
@@ -44,13 +44,13 @@ def test_the_leak_check_still_sees_what_a_test_leaves_beside_spark(spark, snapsh
 START = "import slipring.spark; s = slipring.spark.session('x', master='local[1,4]'); s.stop()"
 
 
-def test_a_session_starts_without_a_word_of_spark_s(tmp_path):
+def test_a_session_starts_without_output_of_spark(tmp_path):
     run = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, cwd=tmp_path)
     said = [line for line in run.stderr.splitlines() if "jdk.incubator.vector" not in line]  # Java's own
     assert (run.returncode, run.stdout, said) == (0, "", [])
 
 
-def test_a_log_configuration_of_one_s_own_is_left_alone(tmp_path, monkeypatch):
+def test_the_users_log_configuration_is_kept(tmp_path, monkeypatch):
     assert "log4j2.properties" in _quiet({})["spark.driver.extraJavaOptions"]
     assert _quiet({"spark.driver.extraJavaOptions": "-Xss4m"}) == {"spark.log.level": "ERROR"}
     (tmp_path / "log4j2.properties").write_text("status = error")

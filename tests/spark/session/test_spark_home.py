@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark's Python processes import the installed PySpark, not the archive that Spark would give them."""
+"""Spark's Python processes import the installed PySpark, not Spark's archive of it."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ INSTALLED = Path(pyspark.__file__).parent
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """As a process of its own has it that starts a session for the first time."""
+    """Return the home for Java in a process that starts its first session."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.delenv("SPARK_HOME", raising=False)
@@ -40,7 +40,7 @@ def test_workers_of_a_session_import_the_installed_pyspark(spark):
     assert Path(row.path).parent == INSTALLED
 
 
-def test_the_home_has_what_spark_needs_and_no_archive_and_is_set_only_while_java_starts(cache):
+def test_the_home_is_complete_but_for_archives_and_set_only_while_java_starts(cache):
     found = home_for_java()
     assert found.parent.parent == cache and (found / "bin/spark-submit").is_file()
     assert list((found / "jars").glob("spark-core*.jar")) and not (found / "python").exists()
@@ -50,7 +50,7 @@ def test_the_home_has_what_spark_needs_and_no_archive_and_is_set_only_while_java
     assert sorted(path.name for path in found.parent.iterdir()) == ["home", "installed"]
 
 
-def test_a_spark_home_or_an_interpreter_that_the_user_chose_is_left_alone(cache, monkeypatch, tmp_path):
+def test_a_spark_home_or_python_chosen_by_the_user_is_kept(cache, monkeypatch, tmp_path):
     other = tmp_path / "python3"
     other.symlink_to(sys.executable)
     monkeypatch.setenv("PYSPARK_PYTHON", str(other))
@@ -61,7 +61,7 @@ def test_a_spark_home_or_an_interpreter_that_the_user_chose_is_left_alone(cache,
     assert not cache.exists()
 
 
-def test_a_home_that_others_could_change_or_that_leads_elsewhere_is_not_used(cache, tmp_path):
+def test_a_home_that_other_users_can_change_or_that_leads_elsewhere_is_not_used(cache, tmp_path):
     found = home_for_java()
     for directory in (found, *found.parents[:2]):
         directory.chmod(0o777)
@@ -81,7 +81,7 @@ def test_without_a_directory_for_caches_spark_starts_as_usual(cache):
     cache.parent.mkdir()
 
 
-def test_what_is_kept_of_removed_installations_goes(cache):
+def test_the_cache_of_a_removed_installation_is_deleted(cache):
     cache.mkdir(mode=0o700)
     stale = cache / "spark-0123456789abcdef"
     stale.mkdir()

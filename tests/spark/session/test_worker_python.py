@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever python3 is on PATH, sessions find the format with the Python that runs the program, or say what to set."""
+"""With any python3 on PATH, sessions find the format with the program's Python, or the error names the setting."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ PROGRAMS = {
 
 @pytest.fixture
 def bare(tmp_path):
-    """An environment that is not activated: python3 on PATH is one without slipring."""
+    """An environment that is not activated: python3 on PATH is without slipring."""
     other = tmp_path / "python3"
     other.write_text("#!/bin/sh\nexec /usr/bin/env -i /bin/sh -c 'echo no slipring here >&2; exit 1'\n")
     other.chmod(0o755)
@@ -71,7 +71,7 @@ class Context:
         self.pythonExec = chosen
 
 
-def test_another_python_that_was_asked_for_stays_or_is_named(bare, tmp_path, monkeypatch):
+def test_another_python_chosen_by_the_user_is_kept_or_named(bare, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", bare["PATH"])
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     context = Context(sys.executable)

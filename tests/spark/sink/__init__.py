@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing topics: options, staged rows, and batches that are published once whatever is killed."""
+"""Writing topics: options, staged rows, and batches that are published once through every kill."""

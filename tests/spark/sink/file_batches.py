@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of files into a topic: a micro-batch per file, of which every row must appear once, in order of partition.
+"""Streams of files into a topic: one micro-batch per file; each row must appear once, in order of partition.
 
-The tasks shuffle their rows at random, so that a batch that Spark computes again comes out in another order: the
-topic must still have one computation, whole.
+The tasks shuffle their rows at random. So a batch that Spark computes again has another order, and the topic must have
+the rows of one computation only.
 """
 
 import os
@@ -17,7 +17,7 @@ RING = {"delivery": "reliable", "capacity": "64KiB", "slots": 16}
 
 
 def write_files(directory, count: int):
-    """Parquet files of ROWS rows, one for each micro-batch."""
+    """Write Parquet files of ROWS rows, one for each micro-batch."""
     directory.mkdir()
     for number in range(count):
         path = directory / f"{number}.parquet"
@@ -28,7 +28,7 @@ def write_files(directory, count: int):
 
 
 def shuffled():
-    """For mapInArrow: rows in a random order, marked with their partition and place in it."""
+    """Return a function for mapInArrow that shuffles rows and marks them with partition and position."""
 
     def shuffle(batches):
         import random
@@ -60,7 +60,7 @@ def read_until(sub, count: int, got: list[str]) -> None:
 
 
 def check(got: list[str], files: int) -> None:
-    """Each file's rows once; in each, partitions in order, and a partition's rows as they were computed."""
+    """Check that the rows of each file appear once, by partition, in the order of one computation."""
     assert len(got) == files * ROWS
     for number in range(files):
         rows = [row.split(":") for row in got[number * ROWS : (number + 1) * ROWS]]
@@ -71,7 +71,7 @@ def check(got: list[str], files: int) -> None:
 
 
 def ring_is_full(bus, read: int):
-    """The publisher can go no further than a ring beyond what was read: it is in the middle of its batch."""
+    """Return the publisher's process when it waits for room in the middle of its batch."""
     stats = bus.stats("out")
     alive = [entry["pid"] for entry in stats["publishers"] if entry["alive"]]
     return alive if stats["tail"] - stats["abandoned"] == read + 15 else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishing a column of rows, killed at any instruction: the next process knows which was the last (promise 30)."""
+"""A publisher of rows killed at any instruction: the next process knows the last published row (promise 30)."""
 
 import os
 import random
@@ -44,7 +44,7 @@ def origin_of(bus) -> Origin:
 
 
 def send_three(origin: Origin, number: int) -> int:
-    """Rows number to number + 2, from the middle of a column."""
+    """Send rows number to number + 2, from the middle of a column."""
     texts = [b"-", *(b"%d" % (number + row) for row in range(3)), b"-"]
     offsets = [sum(map(len, texts[:at])) for at in range(len(texts) + 1)]
     return origin.send_rows(number, (b"".join(texts), struct.pack("6i", *offsets), 1, 3), "k", "ann")
@@ -52,9 +52,7 @@ def send_three(origin: Origin, number: int) -> int:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("delivery", ["reliable", "lossy"])
-def test_killed_at_any_instruction_of_publishing_rows_none_is_lost_or_published_twice(
-    bus, processes, delivery
-):
+def test_a_publisher_killed_at_any_instruction_publishes_each_row_once(bus, processes, delivery):
     bus.create("t", delivery=delivery, capacity=4096, slots=16)
     sub = bus.subscriber("t")
     doomed = processes.start(INSTRUCTIONS, tests=str(Path(__file__).resolve().parents[2]))
@@ -62,7 +60,7 @@ def test_killed_at_any_instruction_of_publishing_rows_none_is_lost_or_published_
     for _ in range(TRIALS):
         doomed.say(number, dice.randrange(9000))
         killed += doomed.hear()
-        origin = origin_of(bus)  # the next process: what does it know?
+        origin = origin_of(bus)  # the state that the next process finds
         got += [int(msg.body) for msg in sub.recv_many(100)]
         assert (got[-1] if got else 0) == origin.place.number
         assert send_three(origin, number) == 3 and send_three(origin, number) == 3
@@ -73,7 +71,7 @@ def test_killed_at_any_instruction_of_publishing_rows_none_is_lost_or_published_
     doomed.kill()
 
 
-def test_a_column_whose_offsets_lead_out_of_it_is_refused(bus):
+def test_a_column_with_offsets_outside_its_data_is_refused(bus):
     origin = origin_of(bus)
     for offsets in ((0, 4), (2, 1), (-1, 1)):
         with pytest.raises(slipring.BadArgument):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver killed while its batch is half published: started again, every row is on the topic once
-(promise 30)."""
+"""A driver killed while its batch is half published: after a restart every row is on the topic once (promise 30)."""
 
 import os
 import signal
@@ -13,7 +12,7 @@ from spark.sink.file_batches import RING, ROWS, check, read_until, ring_is_full,
 from support import tiers
 from support.waiting import eventually
 
-READ_BEFORE_KILLS = tiers.kills((40, ROWS + 20), (40,))  # rows that are read when a driver is killed
+READ_BEFORE_KILLS = tiers.kills((40, ROWS + 20), (40,))  # rows read before the kill of each driver
 
 DRIVER = """
 import sys

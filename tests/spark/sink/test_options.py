@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sink refuses, before anything is published; each error names the option or column (promise 32)."""
+"""Wrong options and columns of the sink are refused by name before anything is published (promise 32)."""
 
 import pyarrow as pa
 import pytest
@@ -50,7 +50,7 @@ def test_a_version_needs_its_application_and_a_number(options, given):
     assert caught.value.argument == "txnVersion"
 
 
-def test_names_of_options_are_spark_s_and_case_does_not_matter(options):
+def test_names_of_options_are_not_case_sensitive_as_in_spark(options):
     found = options(
         streaming=False, TOPIC="a", txnappid="x", TXNVERSION="7", checkpointLocation="/c", timeout="2"
     )
@@ -85,7 +85,7 @@ def test_a_wrong_column_is_named(options, columns, argument):
     assert caught.value.argument == argument
 
 
-def test_the_columns_of_the_source_may_be_written_as_they_are(options):
+def test_the_columns_of_the_source_may_be_written_unchanged(options):
     facts = dict.fromkeys(("offset", "timestamp_ns", "span", "lost", "generation", "received_ns"), LongType())
     check_schema(schema(topic=TEXT, **facts, sender=TEXT, type=TEXT, value=BYTES, host=TEXT), options())
     check_schema(schema(VALUE=TEXT), options(topic="a"))
@@ -107,7 +107,7 @@ def batch(**columns) -> pa.RecordBatch:
         ({"value": [b"x" * 4096], "topic": ["a"], "type": ["t"]}, slipring.TooLarge, "capacity"),
     ],
 )
-def test_a_row_that_can_never_be_published_is_refused_while_it_is_staged(options, columns, error, argument):
+def test_a_row_that_can_never_be_published_is_refused_during_staging(options, columns, error, argument):
     rows = StagedRows(options(capacity="4096"))
     with pytest.raises(error) as caught:
         list(rows.batches(iter([batch(**columns)])))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sink's outbox without Spark: staged batches are published once, whatever is killed between any two
-steps (promise 30), and what the dead leave is found."""
+"""The sink's outbox without Spark: staged batches are published once, after a kill between any two steps (promise 30),
+and stale files of crashed processes are found."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ ROWS = 6
 
 
 def stage(outbox: Outbox, number: int, rows: list[tuple[str, str]], owner: str = "") -> Batch:
-    """The rows (topic, body) as two parts."""
+    """Stage the rows (topic, body) as two parts."""
     parts = []
     for partition, some in enumerate((rows[: len(rows) // 2], rows[len(rows) // 2 :])):
         path = outbox.stage(number, partition, owner)
@@ -90,7 +90,7 @@ while True:
 
 
 @pytest.mark.parametrize("delivery", ["reliable", "lossy"])
-def test_killed_between_any_two_steps_of_publishing_a_batch_appears_once_as_first_begun(
+def test_a_publisher_killed_between_any_two_steps_publishes_the_first_begun_batch_once(
     bus, processes, delivery
 ):
     readers = {}
@@ -103,9 +103,9 @@ def test_killed_between_any_two_steps_of_publishing_a_batch_appears_once_as_firs
         doomed.say(number, "as they are", number + 1)
         code = doomed.hear()
         assert code in (0, -9)
-        doomed.say(number, "again", 0)  # a restart stages the batch anew; its rows come in another order
+        doomed.say(number, "again", 0)  # a restart stages the batch again, with its rows in another order
         doomed.expect(0)
-        doomed.say(number, "again", 0)  # and the commit may come once more
+        doomed.say(number, "again", 0)  # and Spark may commit it again
         doomed.expect(0)
         found = {topic: bodies(readers[topic]) for topic in "ab"}
         orders = {order: {t: [b for topic, b in rows_of(number, order) if topic == t] for t in "ab"}
@@ -121,7 +121,7 @@ def test_killed_between_any_two_steps_of_publishing_a_batch_appears_once_as_firs
     doomed.kill()
 
 
-def test_staged_rows_that_are_gone_are_told_before_anything_is_published(bus):
+def test_missing_staged_rows_are_reported_before_anything_is_published(bus):
     outbox = Outbox(bus.path, "query")
     batch = stage(outbox, 0, rows_of(0))
     outbox.drop(batch.parts[1].file)
@@ -132,7 +132,7 @@ def test_staged_rows_that_are_gone_are_told_before_anything_is_published(bus):
     outbox.remove()
 
 
-def test_a_full_topic_holds_the_batch_until_its_time_is_up_and_it_goes_on_from_there(bus):
+def test_a_full_topic_holds_the_batch_until_the_timeout_and_a_restart_continues_it(bus):
     pub = bus.publisher("a", delivery="reliable", capacity=4096, slots=16)
     sub = bus.subscriber("a")
     outbox = Outbox(bus.path, "query")
@@ -162,7 +162,7 @@ def writer_and_messages(bus, outbox: Outbox, batch: Batch, **options):
     return writer, [Staged(outbox.job, 99, None, ()), *messages[::-1]]
 
 
-def test_a_commit_publishes_in_order_of_partition_and_an_abort_drops_what_was_staged(bus):
+def test_a_commit_publishes_in_order_of_partition_and_an_abort_drops_staged_rows(bus):
     outbox = Outbox(bus.path, "query")
     sub = bus.subscriber("a")
     batch = stage(outbox, 0, [("a", str(number)) for number in range(6)])
@@ -174,7 +174,7 @@ def test_a_commit_publishes_in_order_of_partition_and_an_abort_drops_what_was_st
     assert outbox.parts() == [] and bodies(sub) == []
 
 
-def test_an_abort_after_half_a_batch_keeps_the_rows_it_goes_on_with(bus):
+def test_an_abort_after_half_a_batch_keeps_the_rows_for_the_rest(bus):
     bus.create("a", delivery="reliable", capacity=4096, slots=16)
     sub = bus.subscriber("a")
     outbox = Outbox(bus.path, "query")
@@ -188,7 +188,7 @@ def test_an_abort_after_half_a_batch_keeps_the_rows_it_goes_on_with(bus):
     assert got + bodies(sub) == [str(number) for number in range(20)] and outbox.parts() == []
 
 
-def test_two_processes_do_not_publish_for_one_query_at_once(bus, processes, background):
+def test_two_processes_never_publish_for_one_query_at_the_same_time(bus, processes, background):
     bus.create("a", delivery="reliable", capacity=4096, slots=16)
     sub = bus.subscriber("a")
     outbox = Outbox(bus.path, "query")
@@ -204,7 +204,7 @@ def test_two_processes_do_not_publish_for_one_query_at_once(bus, processes, back
     assert got == [str(number) for number in range(40)] and bodies(sub) == []
 
 
-def test_doctor_clears_what_dead_jobs_staged_and_keeps_a_batch_that_was_begun(bus):
+def test_doctor_clears_staged_rows_of_dead_jobs_and_keeps_a_begun_batch(bus):
     bus.create("a", delivery="reliable", capacity=4096, slots=16)
     sub = bus.subscriber("a")
     alive = process_identity.mark(os.getpid())
@@ -232,7 +232,7 @@ def test_doctor_clears_what_dead_jobs_staged_and_keeps_a_batch_that_was_begun(bu
     living.remove()
 
 
-def test_staged_rows_are_for_their_user_alone(bus):
+def test_staged_rows_are_readable_by_their_user_only(bus):
     outbox = Outbox(bus.path, "query")
     stage(outbox, 0, rows_of(0))
     place = Path(outbox.path)

@@ -34,7 +34,7 @@ def test_committing_processes_killed_in_the_middle_of_batches_leave_every_row_on
     check(got, 3)
 
 
-def test_no_room_within_the_timeout_fails_the_query_and_a_restart_goes_on(spark, bus, tmp_path):
+def test_no_room_within_the_timeout_fails_the_query_and_a_restart_continues(spark, bus, tmp_path):
     source, checkpoint = write_files(tmp_path / "in", 1), tmp_path / "checkpoint"
     bus.create("out", **RING)
     sub, got = bus.subscriber("out"), []
@@ -47,7 +47,7 @@ def test_no_room_within_the_timeout_fails_the_query_and_a_restart_goes_on(spark,
 
 
 def failing(attempts: int, killed: int = -1):
-    """For mapInArrow: gives some rows and raises; in the killed partition, the worker is killed."""
+    """Return a function for mapInArrow that yields some rows and raises, or kills the worker of partition `killed`."""
 
     def fail(batches):
         import os
@@ -67,7 +67,7 @@ def failing(attempts: int, killed: int = -1):
     return fail
 
 
-def test_tasks_that_fail_or_are_killed_are_tried_again_and_their_rows_appear_once(spark, bus):
+def test_failed_and_killed_tasks_are_retried_and_their_rows_appear_once(spark, bus):
     frame = spark.range(0, 3000, 1, 3).selectExpr("cast(cast(id as string) as binary) as value")
     frame.mapInArrow(failing(1, killed=1), "value binary").write.format("slipring").mode("append").options(
         bus=bus.name, root=bus.root, topic="out"
@@ -92,7 +92,7 @@ def test_a_job_that_fails_publishes_nothing_and_leaves_nothing(spark, bus):
     assert bus.doctor() == []
 
 
-def test_columns_say_topic_type_and_sender_of_each_row(spark, bus):
+def test_columns_give_topic_type_and_sender_of_each_row(spark, bus):
     frame = spark.createDataFrame(
         [("a", "x", "ann", "1"), ("b", None, None, "2"), ("a", "y", None, "ü")],
         "topic string, type string, sender string, value string",

@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def driven(bus):
-    """Stream readers, called as Spark would; stopped afterwards, and what they as workers kept open closed."""
+    """Make stream readers that are called as Spark does; stop them afterwards and close the topics of their tasks."""
     from slipring.spark.source import tasks
     from spark.source.readers import Driven
 
@@ -25,7 +25,7 @@ def driven(bus):
 
 @pytest.fixture
 def cmd(bus):
-    """A reliable topic with ten messages, kept by somebody."""
+    """A reliable topic with ten messages."""
     publisher = bus.publisher("cmd", delivery="reliable", capacity=4096, slots=16)
     publisher.send_many([b"%d" % n for n in range(10)])
     return publisher

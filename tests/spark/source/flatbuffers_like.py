@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user's decoder, as option valueFormat names it (module:function)."""
+"""A decoder of a user, for option valueFormat=module:function."""
 
 import struct
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream reader driven as Spark drives it, without Spark: the order of calls is spec/spark-source.md's.
+"""A stream reader called as Spark does, without Spark, in the order of docs/spec/spark-source.md.
 
 reader = Driven(bus, subscribe="imu", startingOffsets="earliest")
 reader.batch()      # the rows of the next batch, logged and read, as dicts; [] if there is none
-reader.restart()    # the source process dies, the log stays
+reader.restart()    # the source process dies, the log remains
 """
 
 import json
@@ -15,7 +15,7 @@ from slipring.spark.source.data_source import DefaultSource
 
 
 def as_stored(offset):
-    """What Spark has after a round through its log."""
+    """Return offsets as Spark reads them from its log."""
     return json.loads(json.dumps(offset))
 
 
@@ -45,7 +45,7 @@ class Driven:
         return self.logged[number - 1] if number else as_stored(self.reader.initialOffset())
 
     def log(self, limit=None):
-        """latestOffset, written to the log. False: nothing new."""
+        """Log the result of latestOffset; return False if it is not new."""
         number = len(self.logged)
         start = self.start_of(number)
         limit = self.reader.getDefaultReadLimit() if limit is None else limit
@@ -58,7 +58,7 @@ class Driven:
         return True
 
     def read(self):
-        """The rows of the newest batch, as workers read them: from pickled copies."""
+        """Return the rows of the newest batch, read from pickled copies as workers do."""
         number = len(self.logged) - 1
         partitions = self.reader.partitions(self.start_of(number), self.logged[number])
         copies = [pickle.loads(pickle.dumps((self.reader, partition))) for partition in partitions]
@@ -79,5 +79,5 @@ def values(rows):
 
 
 def position(bus, name="g"):
-    """Of a cursor on topic cmd."""
+    """Return the position of a cursor on topic cmd."""
     return {cursor["name"]: cursor["position"] for cursor in bus.cursors("cmd")}.get(name)

@@ -14,7 +14,7 @@ from slipring.spark.source.data_source import DefaultSource
 @pytest.fixture
 def read(bus):
     def rows(meanwhile=lambda: None, **options):
-        """meanwhile: between planning and reading."""
+        """Read a batch; call `meanwhile` between planning and reading."""
         source = DefaultSource({"bus": bus.name, "root": bus.root, **{k: str(v) for k, v in options.items()}})
         reader = source.reader(source.schema())
         parts = reader.partitions()
@@ -29,7 +29,7 @@ def read(bus):
 
 @pytest.fixture
 def times(bus):
-    """Two topics; the times at which the halves of the first began."""
+    """Make two topics; return the times at which the halves of the first one began."""
     imu, cmd = bus.publisher("imu", capacity=4096, slots=16), bus.publisher("cmd", delivery="reliable")
     begun = time.time_ns()
     imu.send_many([b"%d" % n for n in range(5)])
@@ -46,7 +46,7 @@ def offsets(rows, topic="imu"):
     return [row["offset"] for row in rows if row["topic"] == topic]
 
 
-def test_a_batch_reads_what_is_between_two_offsets(read, times):
+def test_a_batch_reads_the_messages_between_two_offsets(read, times):
     assert offsets(read(subscribe="imu")) == list(range(10))
     assert offsets(read(subscribe="imu", startingOffsets='{"imu": 3}', endingOffsets='{"imu": 7}')) == [
         3,
@@ -59,7 +59,7 @@ def test_a_batch_reads_what_is_between_two_offsets(read, times):
     assert read(subscribe="imu", startingOffsets='{"imu": 4}', endingOffsets='{"imu": 4}') == []
 
 
-def test_a_batch_reads_what_is_between_two_times(read, times):
+def test_a_batch_reads_the_messages_between_two_times(read, times):
     begun, later = (time_ns // 10**6 for time_ns in times)
     assert offsets(read(subscribe="imu", startingTimestamp=later)) == [5, 6, 7, 8, 9]
     assert offsets(read(subscribe="imu", startingTimestamp=begun, endingTimestamp=later)) == [0, 1, 2, 3, 4]
@@ -81,7 +81,7 @@ def test_offsets_of_another_generation_are_named(read, times):
         read(subscribe="imu", startingOffsets=other)
 
 
-def test_what_is_gone_is_an_error_or_a_hole(read, bus, times):
+def test_missing_messages_are_an_error_or_a_gap(read, bus, times):
     bus.publisher("imu").send_many([b"x"] * 100)
     with pytest.raises(DataLoss, match="were overwritten unread"):
         read(subscribe="imu", startingOffsets='{"imu": 0}')
@@ -92,7 +92,7 @@ def test_what_is_gone_is_an_error_or_a_hole(read, bus, times):
 
 @pytest.mark.parametrize("given", [{}, {"startingOffsets": "earliest"}, {"endingOffsets": '{"imu": 10}'}])
 @pytest.mark.parametrize("parts", [1, 4])
-def test_without_a_start_of_one_s_own_a_batch_reads_what_is_there_when_it_runs(
+def test_without_a_given_start_a_batch_reads_the_messages_present_when_it_runs(
     read, bus, times, given, parts
 ):
     def overwrite():
@@ -104,7 +104,7 @@ def test_without_a_start_of_one_s_own_a_batch_reads_what_is_there_when_it_runs(
 
 
 @pytest.mark.parametrize("parts", [1, 4])
-def test_a_batch_without_bounds_reads_a_ring_that_went_round_since_it_was_planned(read, bus, times, parts):
+def test_a_batch_without_bounds_reads_a_ring_that_wrapped_after_planning(read, bus, times, parts):
     def go_round():
         bus.publisher("imu").send_many([b"later"] * 40)
 
@@ -115,7 +115,7 @@ def test_a_batch_without_bounds_reads_a_ring_that_went_round_since_it_was_planne
 
 
 @pytest.mark.parametrize("given", [{"startingOffsets": '{"imu": 0}'}, {"startingTimestamp": "0"}])
-def test_with_a_start_of_one_s_own_what_is_overwritten_is_loss(read, bus, times, given):
+def test_with_a_given_start_overwritten_messages_are_loss(read, bus, times, given):
     with pytest.raises(DataLoss, match="were overwritten unread"):
         read(lambda: bus.publisher("imu").send_many([b"x"] * 12), subscribe="imu", **given)
 

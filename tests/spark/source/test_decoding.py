@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values into typed columns, and what a value that does not decode does."""
+"""Values decoded into typed columns, and values that do not decode."""
 
 import datetime
 import decimal
@@ -79,13 +79,13 @@ ENCODED = {
 
 
 @pytest.mark.parametrize("name", ENCODED)
-def test_every_type_comes_back(decoder, name):
+def test_every_type_is_decoded(decoder, name):
     rows = decoded(decoder(valueFormat=name, valueSchema=NESTED), [ENCODED[name](RECORD), ENCODED[name]({})])
     counts = [("n", 2**40)]
     assert rows == [{"offset": 100, **RECORD, "counts": counts}, {"offset": 101, **dict.fromkeys(RECORD)}]
 
 
-def test_unknown_fields_of_json_are_passed_over_and_missing_ones_are_null(decoder):
+def test_unknown_fields_of_json_are_ignored_and_missing_ones_are_null(decoder):
     rows = decoded(decoder(valueFormat="json", valueSchema="x INT, y INT"), [b'{"z": [1], "x": 3}'])
     assert rows == [{"offset": 100, "x": 3, "y": None}]
 
@@ -128,7 +128,7 @@ def test_every_row_of_an_arrow_message_is_a_row(decoder):
     ]
 
 
-def test_a_function_of_the_users_decodes(decoder):
+def test_a_function_of_the_user_decodes(decoder):
     make = decoder(valueFormat="spark.source.flatbuffers_like:decode", valueSchema="name STRING, x INT")
     assert decoded(make, [struct.pack("<i4s", 7, b"ab")]) == [{"offset": 100, "name": "ab", "x": 7}]
 
@@ -144,7 +144,9 @@ GOOD_AND_BAD = [
 
 
 @pytest.mark.parametrize(("name", "options", "good", "bad"), GOOD_AND_BAD, ids=lambda value: str(value)[:20])
-def test_a_value_that_does_not_decode_stops_is_null_or_is_left_out(decoder, name, options, good, bad):
+def test_a_value_that_does_not_decode_stops_the_query_is_null_or_is_left_out(
+    decoder, name, options, good, bad
+):
     values = [good, None, *bad, good]
     last = 99 + len(values)
     with pytest.raises(BadValue) as caught:
@@ -171,7 +173,7 @@ def test_a_value_that_does_not_decode_stops_is_null_or_is_left_out(decoder, name
         ("m map<string,array<struct<x:double>>>", None),
     ],
 )
-def test_schemas_mean_what_spark_means_by_them(text, expected):
+def test_schemas_have_the_same_meaning_as_in_spark(text, expected):
     found = ddl.parse(text)
     assert expected is None or found == expected
     assert (
@@ -185,13 +187,13 @@ def test_schemas_mean_what_spark_means_by_them(text, expected):
     "text",
     ["a", "a int b int", "a array<int", "a int,", "1 int", "a decimal(39,1)", "a ;", '{"fields": [1]}'],
 )
-def test_texts_that_are_no_schema_are_refused(text):
+def test_text_that_is_not_a_schema_is_refused(text):
     with pytest.raises(ddl.BadSchema):
         ddl.parse(text)
 
 
-def test_the_frame_is_what_spark_expects_of_arrow(bus, bus_root):
-    """Spark compares the first batch's schema with the one of its own function, nullability and all."""
+def test_decoded_batches_have_the_arrow_schema_that_spark_expects(bus, bus_root):
+    """Spark compares the schema of the first batch with its own, including nullability."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     from slipring._bus.ranges import COLUMNS, Ranges

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 28: whatever is killed, at whatever moment, and restarted: every message once, in sequence."""
+"""Promise 28: every message is read once, in sequence, when any process is killed at any moment and restarted."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ while True:
 
 
 class Truth:
-    """Everything that was published, from a reader of its own."""
+    """All published messages, from a separate reader."""
 
     def __init__(self, bus) -> None:
         self._bus, self._seen = bus, False
@@ -42,13 +42,13 @@ class Truth:
 
     def take(self) -> None:
         if not self.query_has_its_cursor():
-            return  # this one keeps for it what is published meanwhile
+            return  # until then this cursor keeps the messages for the query
         self.rows += [(message.seq, message.body) for message in self._subscriber.recv_many(1000)]
         self._subscriber.commit()
 
 
 class Publishers:
-    """One that is killed and started again whenever the test likes."""
+    """A publisher that the test kills and restarts."""
 
     def __init__(self, processes) -> None:
         self._processes, self._one = processes, None
@@ -91,7 +91,7 @@ def options_of(bus):
 
 
 def start(spark, bus, moments, **trigger):
-    """Spark gives its Python processes 10 s to start; on a machine with much else to do it is asked again."""
+    """Start a query; try again if a Python process exceeds its 10 s for starting, as on a busy machine."""
     stream = spark.readStream.format("slipring").options(**options_of(bus)).load()
     writer = stream.writeStream.foreachBatch(moments.writer()).trigger(**(trigger or EVERY_MOMENT))
     query = writer.option("checkpointLocation", str(moments.checkpoint)).start()
@@ -106,7 +106,7 @@ def start(spark, bus, moments, **trigger):
 
 
 def assert_everything_once(spark, bus, moments, truth, publishers):
-    """Ends publishing, reads the rest, and compares row by row."""
+    """End publishing, read the rest, and compare row by row."""
     publishers.kill()
     start(spark, bus, moments, availableNow=True).awaitTermination()
     truth.take()
@@ -116,7 +116,7 @@ def assert_everything_once(spark, bus, moments, truth, publishers):
 
 
 def run_to(spark, bus, moments, moment, number):
-    """Starts the query and returns it when a batch has come to a moment."""
+    """Start the query and return it when a batch has reached a moment."""
     if moment != "committed":
         moments.arm(moment, number)
     query = start(spark, bus, moments)
@@ -152,10 +152,10 @@ DRIVER_KILLS = tiers.kills(
 
 
 @pytest.mark.timeout(900)
-def test_the_driver_may_die_at_any_moment(
+def test_every_message_is_read_once_when_the_driver_dies(
     spark, fast_spark, bus, processes, truth, publishers, moments, tmp_path
 ):
-    """Each time another driver process, with its own JVM: both are killed, and those Spark started notice."""
+    """Kill a new driver process and its JVM each time; the processes that Spark started end by themselves."""
 
     def killed_at(reached):
         driver = processes.start(DRIVER, tests=TESTS, settings=fast_spark, folder=str(tmp_path))
@@ -178,10 +178,10 @@ def test_the_driver_may_die_at_any_moment(
     assert_everything_once(spark, bus, moments, truth, publishers)
 
 
-def test_a_driver_killed_while_it_wrote_its_first_offsets_can_be_started_again(
+def test_a_driver_killed_while_writing_its_first_offsets_can_be_restarted(
     spark, bus, truth, publishers, moments
 ):
-    """Spark itself refuses to: it finds the temporary file, and takes its checkpoint for one of another query."""
+    """Spark by itself refuses: it finds the temporary file and takes the checkpoint for that of another query."""
     publishers.kill_and_restart()
     (moments.checkpoint / "offsets").mkdir(parents=True)
     (moments.checkpoint / "offsets" / ".0.5f0c0f4e-half-written.tmp").write_text("v1")
@@ -191,9 +191,9 @@ def test_a_driver_killed_while_it_wrote_its_first_offsets_can_be_started_again(
 
 
 @pytest.mark.timeout(900)
-def test_source_process_workers_and_publisher_may_die_at_any_moment(spark, bus, truth, publishers, moments):
-    """In one session: a query whose source process is gone fails, and a restart continues; a task whose
-    worker is gone is tried again."""
+def test_every_message_is_read_once_when_any_other_process_dies(spark, bus, truth, publishers, moments):
+    """In one session: a query without its source process fails, and a restart continues; Spark retries a task
+    without its worker."""
     publishers.kill_and_restart()
     for moment in ("logged", "running", "written", "committed"):
         query = run_to(spark, bus, moments, moment, moments.batches() + (moment == "running"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Range arithmetic: nothing left out, nothing twice, limits kept, nobody starves."""
+"""Range arithmetic: nothing is missing or duplicated, limits hold, no topic starves."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +15,7 @@ sizes = st.integers(0, 10**7)
     st.none() | st.integers(1, 40),
     st.none() | st.integers(10**5, 10**9),
 )
-def test_pieces_are_the_same_sequences_in_order(ranges, min_partitions, max_records):
+def test_pieces_cover_the_same_sequences_in_order(ranges, min_partitions, max_records):
     whole = [Range(f"t{at}", at, start, start + size) for at, (start, size) in enumerate(ranges)]
     pieces = offset_ranges.split(whole, min_partitions, max_records)
     for one in whole:
@@ -29,13 +29,13 @@ def test_pieces_are_the_same_sequences_in_order(ranges, min_partitions, max_reco
     assert len(pieces) >= min(min_partitions or 0, total)
 
 
-def test_pieces_of_like_size_go_where_the_backlog_is():
+def test_pieces_have_similar_sizes_and_follow_the_backlog():
     pieces = offset_ranges.split([Range("a", 1, 0, 900), Range("b", 1, 0, 100)], min_partitions=10)
     assert len(pieces) == 10 and {piece.size for piece in pieces} == {100}
 
 
 @given(st.integers(1, 10**6), st.dictionaries(st.sampled_from("abcdefg"), sizes))
-def test_rows_are_shared_by_backlog_and_nobody_starves(limit, backlogs):
+def test_rows_are_shared_by_backlog_and_no_topic_starves(limit, backlogs):
     shares = offset_ranges.share_rows(limit, backlogs)
     for topic, backlog in backlogs.items():
         assert (shares.get(topic, 0) > 0) == (backlog > 0)
@@ -51,7 +51,7 @@ def test_rows_are_shared_by_backlog_and_nobody_starves(limit, backlogs):
 )
 def test_bytes_are_shared_and_each_topic_gets_a_message(limit, bodies):
     def end_of(topic, size):
-        """As Ranges.committed has it: at least one message, and no more than fits."""
+        """Like Ranges.committed: at least one message, and no more than fits."""
         end, used = 1, bodies[topic][0]
         while end < len(bodies[topic]) and used + bodies[topic][end] <= size:
             used += bodies[topic][end]
@@ -63,13 +63,13 @@ def test_bytes_are_shared_and_each_topic_gets_a_message(limit, bodies):
     assert ends.keys() == wanted.keys()
     assert all(1 <= ends[topic] <= wanted[topic] for topic in ends)
     used = sum(sum(bodies[topic][: ends[topic]]) for topic in ends)
-    allowed = sum(bodies[topic][0] for topic in ends)  # the one at least
+    allowed = sum(bodies[topic][0] for topic in ends)  # at least one message
     assert used <= limit + allowed
     if sum(map(sum, bodies.values())) <= limit // len(bodies):
         assert ends == wanted
 
 
-def test_what_small_topics_do_not_need_goes_to_the_others():
+def test_unused_shares_of_small_topics_go_to_the_others():
     bodies = {"small": 10, "large": 100_000}
 
     def end_of(topic, size):

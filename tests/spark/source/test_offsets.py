@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offset JSON: canonical, versioned, and what an unstable beginning does to a batch."""
+"""Offsets as JSON: canonical and versioned; the start of a batch when the start of a stream is not stable."""
 
 import json
 
@@ -22,14 +22,14 @@ def positions(draw):
     return Position(draw(st.integers(0, 2**64 - 1)), origin + draw(st.integers(0, 2**62 - 1)), origin)
 
 
-def test_the_documented_text_is_what_is_written():
+def test_offsets_are_written_as_documented():
     written = offsets.dump({"imu": Position(0xC0FFEE00C0FFEE, 123, 100)})
     assert json.dumps(written) == DOCUMENTED
     assert offsets.load(json.loads(DOCUMENTED)) == {"imu": Position(0xC0FFEE00C0FFEE, 123, 100)}
 
 
 @given(st.dictionaries(names, positions(), max_size=4))
-def test_equal_offsets_are_equal_texts_and_come_back(found):
+def test_equal_offsets_have_equal_text_and_load_again(found):
     text = json.dumps(offsets.dump(found))
     backwards = dict(reversed(list(found.items())))
     assert json.dumps(offsets.dump(backwards)) == text
@@ -56,16 +56,16 @@ def test_equal_offsets_are_equal_texts_and_come_back(found):
     ],
     ids=str,
 )
-def test_what_is_no_offset_is_refused(raw):
+def test_invalid_offsets_are_refused(raw):
     with pytest.raises(BadOffsets):
         offsets.load(raw)
 
 
-def test_a_batch_begins_where_the_one_before_ended():
+def test_a_batch_begins_at_the_end_of_the_previous_batch():
     assert offsets.beginning(Position(1, 150, 100), Position(1, 200, 100)) == 150
 
 
-def test_a_beginning_that_was_asked_twice_is_the_logged_one():
+def test_a_start_that_spark_requested_twice_is_the_logged_one():
     assert offsets.beginning(Position(1, 160, 160), Position(1, 150, 100)) == 100
     assert offsets.beginning(Position(1, 90, 90), Position(1, 150, 100)) == 100
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the source: what is wrong is found when the DataFrame is made, and the option is named."""
+"""Options of the source: a wrong option is found and named when the DataFrame is made."""
 
 from pathlib import Path
 
@@ -81,19 +81,19 @@ WRONG = [
 
 
 def made(options):
-    """As Spark does when a DataFrame is made."""
+    """Call the source as Spark does when a DataFrame is made."""
     return DefaultSource(options).schema()
 
 
 @pytest.mark.parametrize(("option", "wrong", "why"), WRONG, ids=lambda value: str(value)[:60])
-def test_what_is_wrong_names_the_option(given, option, wrong, why):
+def test_a_wrong_option_is_refused_by_its_name(given, option, wrong, why):
     with pytest.raises(BadOption) as caught:
         made({**given, **wrong})
     assert caught.value.argument == option
     assert why in str(caught.value) and f"option {option}" in str(caught.value)
 
 
-def test_a_frame_without_topics_says_what_is_missing(given):
+def test_a_dataframe_without_topics_names_the_missing_option(given):
     del given["subscribe"]
     with pytest.raises(BadOption, match="option subscribe: it is missing"):
         made(given)
@@ -128,14 +128,14 @@ def test_a_batch_that_cannot_have_rows_is_refused(given, wrong):
         source.reader(source.schema())
 
 
-def test_a_schema_of_the_users_is_refused(given):
+def test_a_schema_given_by_the_user_is_refused(given):
     source = DefaultSource(given)
     other = schema.of_frame(parsing.parse({**given, "columns": "value"}))
     with pytest.raises(BadOption, match=r"leave \.schema"):
         source.streamReader(other)
 
 
-def test_defaults_are_as_the_document_says(given):
+def test_defaults_are_the_documented_ones(given):
     options = parsing.parse(given)
     assert options.fail_on_loss and not options.gaps and options.batch_bytes == 1 << 20
     assert options.columns == (
@@ -146,7 +146,7 @@ def test_defaults_are_as_the_document_says(given):
     )
 
 
-def test_sizes_times_and_lists_are_understood(given):
+def test_sizes_times_and_lists_are_parsed(given):
     options = parsing.parse(
         {
             **given,
@@ -167,7 +167,7 @@ def test_sizes_times_and_lists_are_understood(given):
     open_topics.check(options)
 
 
-def test_the_document_names_every_option_column_and_failure():
+def test_the_document_names_every_option_column_and_error():
     text = (Path(__file__).parents[3] / "docs/spec/spark-source.md").read_text()
     mine = (kind for kind in vars(failures).values() if isinstance(kind, type))
     classes = [kind.__name__ for kind in mine if kind.__module__ == failures.__name__]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source under real Spark: made wrong, typed, limited, lossy, replaced, from an old checkpoint."""
+"""The source in a real Spark: wrong options, decoding, limits, loss, replaced topics, and an old checkpoint."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def frame(spark, bus):
 
 
 class Collected:
-    """A sink: rows by batch. Writing a batch again replaces it."""
+    """A sink that collects rows by batch: writing a batch again replaces it."""
 
     def __init__(self, checkpoint) -> None:
         self.batches, self._checkpoint = {}, str(checkpoint)
@@ -46,7 +46,7 @@ class Collected:
         return writer.trigger(**(trigger or {"availableNow": True})).start()
 
     def run(self, stream) -> None:
-        """Everything that is there now."""
+        """Return all rows that are present now."""
         self.start(stream).awaitTermination()
 
     @property
@@ -68,7 +68,7 @@ def why_it_stopped(query) -> str:
     return str(query.exception())
 
 
-def test_wrong_options_fail_when_the_frame_is_made(spark, bus, stream, frame):
+def test_wrong_options_fail_when_the_dataframe_is_made(spark, bus, stream, frame):
     from pyspark.errors import AnalysisException
 
     bus.create("imu")
@@ -82,7 +82,7 @@ def test_wrong_options_fail_when_the_frame_is_made(spark, bus, stream, frame):
         frame(subscribe="imu", groupId="g").collect()
 
 
-def test_typed_columns_and_those_of_the_message_reach_sql(spark, bus, frame):
+def test_decoded_columns_and_those_of_the_message_reach_sql(spark, bus, frame):
     dtype = numpy.dtype([("x", "<f4"), ("position", "<f8", (3,)), ("n", "<u2")])
     publisher = bus.publisher("imu", sender="gyro")
     for n in range(1000):
@@ -138,14 +138,14 @@ def test_loss_stops_the_query_or_is_counted(spark, bus, stream, collected, tmp_p
     eventually(lambda: 1 in collected.batches, "what is left")
     publisher.send(b"z")
     eventually(lambda: len(collected.rows) == 5 + 105 - oldest + 1, "what comes after")
-    publisher.send(b"z")  # the report of a batch tells of the ones before
+    publisher.send(b"z")  # the report of a batch includes the batches before it
     eventually(lambda: len(collected.rows) == 5 + 105 - oldest + 2, "what comes after")
     query.stop()
     assert collected.offsets == [*range(5), *range(oldest, 107)]
     assert json.loads(query.lastProgress["sources"][0]["latestOffset"])["lost"] == {"imu": oldest - 5}
 
 
-def test_a_batch_that_takes_a_whole_reliable_ring_does_not_stop_the_publisher_for_good(
+def test_a_batch_of_a_whole_reliable_ring_does_not_stop_the_publisher_forever(
     spark, bus, stream, collected, background
 ):
     publisher = bus.publisher("big", delivery="reliable", capacity="16MiB")
@@ -164,7 +164,7 @@ def test_a_batch_that_takes_a_whole_reliable_ring_does_not_stop_the_publisher_fo
     rest.result()
 
 
-def test_a_replaced_topic_is_named_and_may_be_gone_on_with(spark, bus, stream, collected):
+def test_a_replaced_topic_is_named_and_the_stream_may_continue_with_it(spark, bus, stream, collected):
     bus.publisher("cmd", delivery="reliable").send_many([b"old"] * 5)
     options = {"subscribe": "cmd", "groupId": "g"}
     collected.run(stream(**options))
@@ -178,7 +178,7 @@ def test_a_replaced_topic_is_named_and_may_be_gone_on_with(spark, bus, stream, c
 
 
 def test_a_checkpoint_of_version_1_still_loads(spark, bus, stream, collected, tmp_path):
-    """Made by a query that was stopped in its batch 1: 0 to 3 are committed, 4 to 7 logged, 8 and 9 new."""
+    """The checkpoint of a query stopped in batch 1: messages 0 to 3 are committed, 4 to 7 logged, 8 and 9 new."""
     publisher = bus.publisher("cmd", delivery="reliable")
     publisher.send_many([b"%d" % n for n in range(10)])
     generation = f"{bus.stats('cmd')['generation']:016x}"

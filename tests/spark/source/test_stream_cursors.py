@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream reader and its cursor, called in Spark's order: what it keeps, releases and finds moved."""
+"""The stream reader and its cursor, called in Spark's order: kept, released and moved positions."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from spark.source.readers import position
 from support.waiting import eventually
 
 
-def test_messages_are_kept_until_commit_whatever_dies(driven, bus, cmd):
+def test_messages_are_kept_until_commit_through_every_death(driven, bus, cmd):
     reader = driven(subscribe="cmd", groupId="g", startingOffsets="earliest")
     rows = reader.batch()
     assert position(bus) == 0
@@ -22,19 +22,19 @@ def test_messages_are_kept_until_commit_whatever_dies(driven, bus, cmd):
         cmd.send(b"more %d" % n, timeout=0)
     with pytest.raises(slipring.Full):
         cmd.send(b"x", timeout=0)
-    assert reader.read() == rows  # the same batch again, nothing doubled, nothing missing
+    assert reader.read() == rows  # the same batch again, complete and without duplicates
     assert len(reader.batch()) == 5
-    assert position(bus) == 10  # of the batch before
+    assert position(bus) == 10  # of the previous batch
     reader.reader.commit(reader.logged[1])
-    reader.reader.commit(reader.logged[0])  # late, and again: nothing goes back
+    reader.reader.commit(reader.logged[0])  # late, and again: the position does not go back
     reader.reader.commit(reader.logged[1])
     assert position(bus) == 15
     cmd.send(b"x", timeout=0)
 
 
 @pytest.mark.parametrize("size", [None, 1300, 2500])
-def test_a_batch_that_fills_the_ring_is_released_though_no_message_can_follow(driven, bus, size):
-    """By slots, by bytes, and by one message of more than half of it."""
+def test_a_batch_that_fills_the_ring_is_released_although_no_message_can_follow(driven, bus, size):
+    """By slots, by bytes, and by one message larger than half of the ring."""
     publisher = bus.publisher("cmd", delivery="reliable", capacity=4096, slots=16)
     reader = driven(subscribe="cmd", groupId="g", startingOffsets="earliest")
     assert reader.batch() == []
@@ -46,7 +46,7 @@ def test_a_batch_that_fills_the_ring_is_released_though_no_message_can_follow(dr
                 sent += 1
         assert len(reader.batch()) == sent - position(bus)
         assert position(bus) < sent
-        assert reader.log()  # a batch of nothing: Spark commits the one before
+        assert reader.log()  # an empty batch, so that Spark commits the one before
         assert reader.read() == []
         assert position(bus) == sent
         assert not reader.log()  # once is enough
@@ -54,9 +54,7 @@ def test_a_batch_that_fills_the_ring_is_released_though_no_message_can_follow(dr
         assert not reader.log()
 
 
-def test_a_batch_that_leaves_room_is_not_released_by_itself_until_it_is_long_ago(
-    driven, bus, cmd, monkeypatch
-):
+def test_a_batch_that_leaves_room_is_released_by_itself_only_after_a_long_time(driven, bus, cmd, monkeypatch):
     reader = driven(subscribe="cmd", groupId="g", startingOffsets='{"cmd": 5}')
     assert len(reader.batch()) == 5
     monkeypatch.setattr(micro_batch_stream, "RELEASE_AFTER_S", 1e9)
@@ -86,7 +84,7 @@ def test_a_query_waits_for_its_predecessor_to_end(driven, cmd, background):
     assert len(waiting.result()) == 10
 
 
-def test_a_cursor_that_was_dropped_between_runs_is_made_again_if_nothing_is_lost(driven, bus, cmd):
+def test_a_cursor_dropped_between_runs_is_created_again_if_nothing_is_lost(driven, bus, cmd):
     reader = driven(subscribe="cmd", groupId="g", startingOffsets="earliest", maxOffsetsPerTrigger=4)
     reader.batch()
     reader.stop()
@@ -109,7 +107,7 @@ def test_messages_lost_without_the_cursor_stop_the_query_or_are_counted(driven, 
         bus.drop_cursor("cmd", "g")
     else:
         eventually(lambda: bus.cursors("cmd")[0]["age_s"] > 0.05, "the cursor's end")
-        bus.subscriber("cmd", lossy=True).close()  # whoever attaches sweeps
+        bus.subscriber("cmd", lossy=True).close()  # attaching sweeps
         assert position(bus) is None
     cmd.send_many([b"new"] * 8, timeout=0)
     reader.restart()
@@ -122,7 +120,7 @@ def test_messages_lost_without_the_cursor_stop_the_query_or_are_counted(driven, 
     assert reader.reader.reportLatestOffset()["lost"] == {"cmd": min(4, oldest)}
 
 
-def test_a_cursor_that_vanishes_under_the_query_is_named(driven, bus, cmd):
+def test_a_cursor_dropped_during_the_query_is_named(driven, bus, cmd):
     reader = driven(subscribe="cmd", groupId="g", startingOffsets="earliest")
     reader.batch()
     with pytest.raises(slipring.Busy):
@@ -138,7 +136,7 @@ def test_a_cursor_that_vanishes_under_the_query_is_named(driven, bus, cmd):
         reader.reader.commit(reader.logged[0])
 
 
-def test_a_cursor_ahead_of_the_checkpoint_is_somebody_elses(driven, bus, cmd):
+def test_a_cursor_ahead_of_the_checkpoint_was_moved_by_another_reader(driven, bus, cmd):
     reader = driven(subscribe="cmd", groupId="g", startingOffsets="earliest", maxOffsetsPerTrigger=4)
     reader.batch()
     reader.stop()

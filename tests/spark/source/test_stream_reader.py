@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream reader, called in Spark's order: where it begins, how far it goes, where it can be read."""
+"""The stream reader, called in Spark's order: start, limits, and processes that can read."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ from slipring.spark.source.loss_report import LossReport, add
 from spark.source.readers import values
 from support.waiting import eventually
 
-# Beginning
+# Start
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from support.waiting import eventually
     ],
 )
 @pytest.mark.parametrize("topic", ["imu", "cmd"])
-def test_a_stream_begins_where_it_is_told(driven, imu, cmd, topic, options, first):
+def test_a_stream_begins_where_the_options_say_it_should(driven, imu, cmd, topic, options, first):
     options = {option: text.replace("%s", topic) for option, text in options.items()}
     reader = driven(subscribe=topic, **options, **({"groupId": "g"} if topic == "cmd" else {}))
     assert [row["offset"] for row in reader.batch()] == (list(range(first, 10)) if first is not None else [])
@@ -39,24 +39,24 @@ def test_a_stream_begins_where_it_is_told(driven, imu, cmd, topic, options, firs
     assert reader.batch() == []
 
 
-def test_offsets_of_a_progress_are_a_place_to_begin_at(driven, imu):
+def test_offsets_from_the_progress_of_a_query_are_valid_starting_offsets(driven, imu):
     reader = driven(subscribe="imu", startingOffsets="earliest", maxOffsetsPerTrigger=4)
     assert len(reader.batch()) == 4
     again = driven(subscribe="imu", startingOffsets=json.dumps(reader.logged[0]))
     assert [row["offset"] for row in again.batch()] == list(range(4, 10))
 
 
-def test_a_place_that_is_not_published_yet_is_refused(driven, imu):
+def test_an_offset_that_is_not_published_yet_is_refused(driven, imu):
     with pytest.raises(BadOption, match="option startingOffsets: 11 of topic 'imu' is not published yet"):
         driven(subscribe="imu", startingOffsets='{"imu": 11}').batch()
 
 
-def test_a_beginning_that_moved_between_the_two_questions_loses_nothing(driven, imu):
+def test_a_start_that_moved_between_the_two_calls_loses_nothing(driven, imu):
     reader = driven(subscribe="imu", startingOffsets="latest")
     first = reader.start_of(0)
     imu.send_many([b"a", b"b"])
     reader.logged.append(reader.reader.latestOffset(first, reader.reader.getDefaultReadLimit()))
-    reader.restart()  # before the batch was read: the new process would begin elsewhere
+    reader.restart()  # before the batch was read; the new process alone would begin elsewhere
     imu.send(b"c")
     assert values(reader.read()) == [b"a", b"b"]
     assert values(reader.batch()) == [b"c"]
@@ -67,7 +67,7 @@ def test_a_reliable_topic_needs_a_group(driven, cmd):
         driven(subscribe="cmd").batch()
 
 
-def test_a_new_query_goes_on_where_its_cursor_stands(driven, bus, cmd):
+def test_a_new_query_continues_at_the_position_of_its_cursor(driven, bus, cmd):
     first = driven(subscribe="cmd", groupId="g", startingOffsets="earliest", maxOffsetsPerTrigger=4)
     assert len(first.batch()) == 4
     first.reader.commit(first.logged[0])
@@ -76,7 +76,7 @@ def test_a_new_query_goes_on_where_its_cursor_stands(driven, bus, cmd):
     assert [row["offset"] for row in again.batch()] == list(range(4, 10))
 
 
-# How much
+# Limits
 
 
 def test_rows_and_bytes_are_limited_and_shared(driven, bus, imu, cmd):
@@ -97,7 +97,7 @@ def test_one_topic_is_split_over_tasks(driven, imu):
     assert [row["offset"] for row in reader.batch()] == list(range(10)) and reader.partitions == 4
 
 
-def test_a_batch_waits_for_enough_messages_or_long_enough(driven, imu):
+def test_a_batch_waits_for_enough_messages_or_until_the_delay_has_passed(driven, imu):
     reader = driven(
         subscribe="imu", startingOffsets="earliest", minOffsetsPerTrigger=11, maxTriggerDelay="1h"
     )
@@ -111,7 +111,7 @@ def test_a_batch_waits_for_enough_messages_or_long_enough(driven, imu):
     eventually(reader.batch, "the delay to pass")
 
 
-def test_an_available_now_run_ends_at_what_was_there(driven, bus, imu):
+def test_an_available_now_run_ends_with_the_messages_present_at_its_start(driven, bus, imu):
     options = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": 4, "minOffsetsPerTrigger": 3}
     reader = driven(subscribePattern="imu|late", **options)
     reader.reader.prepareForTriggerAvailableNow()
@@ -123,7 +123,7 @@ def test_an_available_now_run_ends_at_what_was_there(driven, bus, imu):
     assert [len(reader.batch()) for _ in range(2)] == [4, 0]
 
 
-def test_only_what_is_settled_is_read(driven, bus, imu):
+def test_only_committed_messages_are_read(driven, bus, imu):
     reader = driven(subscribe="imu", startingOffsets="earliest")
     with imu.loan(8) as view:
         imu.send(b"behind")
@@ -132,17 +132,17 @@ def test_only_what_is_settled_is_read(driven, bus, imu):
     assert values(reader.batch()) == [b"settled.", b"behind"]
 
 
-def test_the_report_tells_where_the_stream_could_be(driven, imu):
+def test_the_report_gives_the_offsets_up_to_which_the_stream_could_read(driven, imu):
     reader = driven(subscribe="imu", startingOffsets="earliest", maxOffsetsPerTrigger=4)
     assert reader.reader.reportLatestOffset() is None
     reader.batch()
     assert reader.reader.reportLatestOffset()["topics"]["imu"]["next"] == 10
 
 
-# Places
+# Processes
 
 
-def test_a_task_on_another_host_says_where_the_topic_is(driven, imu, monkeypatch):
+def test_a_task_on_another_host_names_the_host_of_the_topic(driven, imu, monkeypatch):
     reader = driven(subscribe="imu", startingOffsets="earliest")
     reader.log()
     (task,) = reader.reader.partitions(reader.start_of(0), reader.logged[0])
@@ -152,8 +152,8 @@ def test_a_task_on_another_host_says_where_the_topic_is(driven, imu, monkeypatch
 
 
 @pytest.mark.parametrize("fail", ["true", "false"])
-def test_a_task_that_does_not_see_the_bus_fails_whatever_is_said_of_loss(driven, imu, fail):
-    """The same kernel, another directory at that path: a container's."""
+def test_a_task_that_does_not_see_the_bus_fails_also_if_loss_is_allowed(driven, imu, fail):
+    """The same kernel with another directory at that path, as in a container."""
     reader = driven(subscribe="imu", startingOffsets="earliest", failOnDataLoss=fail, includeGaps="true")
     reader.log()
     (task,) = reader.reader.partitions(reader.start_of(0), reader.logged[0])
@@ -165,20 +165,20 @@ def test_a_task_that_does_not_see_the_bus_fails_whatever_is_said_of_loss(driven,
         list(reader.reader.read(task))
 
 
-def test_a_bus_directory_is_known_by_what_it_is_and_not_by_its_path(bus, imu, tmp_path):
+def test_a_bus_directory_is_identified_by_its_inode_and_not_by_its_path(bus, imu, tmp_path):
     noted = BusDirectory.of(bus.path)
     assert noted.is_seen_here() and noted.is_seen_under("/proc/self/root")
     assert not noted.is_seen_under(str(tmp_path))
     imu.close()
     bus.remove("imu")
     Path(bus.path).rmdir()
-    assert noted.is_seen_here()  # it is gone from the same place
+    assert noted.is_seen_here()  # removed from the same place
     bus.create("imu")
-    assert noted.is_seen_here()  # and there again
+    assert noted.is_seen_here()  # and created again
     assert BusDirectory.of(f"{tmp_path}/not/yet").is_seen_here()
 
 
-def test_losses_of_a_task_that_was_tried_again_count_once():
+def test_losses_of_a_retried_task_count_once():
     report = LossReport()
     piece, other = offset_ranges.Range("imu", 1, 0, 100), offset_ranges.Range("imu", 1, 100, 200)
     for lost, task in ((3, piece), (5, piece), (5, piece), (2, other)):
@@ -188,6 +188,6 @@ def test_losses_of_a_task_that_was_tried_again_count_once():
     assert not add("/proc/0/fd/0", piece, 1)
 
 
-def test_every_failure_has_its_own_class_and_names_an_option():
+def test_every_error_has_its_own_class_and_names_an_option():
     named = [failures.DataLoss("x"), failures.CursorGone("t", "g"), failures.BadValue("t", 1, "why")]
     assert all(error.argument for error in named)

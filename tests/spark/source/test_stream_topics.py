@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream reader, called in Spark's order, when topics are replaced, gone, new, or lose messages."""
+"""The stream reader, called in Spark's order, with replaced, removed and new topics, and with loss."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def recreate(bus, publisher, delivery):
 
 
 @pytest.mark.parametrize("topic", ["imu", "cmd"])
-def test_a_topic_that_was_replaced_is_named(driven, bus, imu, cmd, topic):
+def test_a_replaced_topic_is_named(driven, bus, imu, cmd, topic):
     group = {"groupId": "g"} if topic == "cmd" else {}
     reader = driven(subscribe=topic, startingOffsets="earliest", maxOffsetsPerTrigger=4, **group)
     reader.batch()
@@ -31,10 +31,10 @@ def test_a_topic_that_was_replaced_is_named(driven, bus, imu, cmd, topic):
     ):
         reader.log()
     with pytest.raises(TopicReplaced):
-        reader.read()  # in the process that had it open
+        reader.read()  # in the process that had the topic open
     reader.restart()
     with pytest.raises(TopicReplaced):
-        reader.read()  # and in one that finds it so
+        reader.read()  # and in one that opens it later
     reader.restart(failOnDataLoss="false")
     assert reader.read() == []
     assert values(reader.batch()) == [b"fresh"] * 3
@@ -51,7 +51,7 @@ HOLES = {
 
 @pytest.mark.parametrize("how", ["removed", "replaced"])
 @pytest.mark.parametrize("topic", ["imu", "cmd"])
-def test_what_a_batch_does_not_find_any_more_is_a_hole(driven, bus, imu, cmd, topic, how):
+def test_messages_missing_from_a_batch_are_a_gap(driven, bus, imu, cmd, topic, how):
     reader = driven(subscribe=topic, startingOffsets="earliest", groupId="g", **HOLES)
     old = bus.stats(topic)["generation"]
     reader.log()
@@ -80,7 +80,7 @@ def test_messages_of_a_reliable_topic_that_was_removed_unread_are_counted(driven
     assert values(reader.batch()) == [b"fresh"] * 3
 
 
-def test_a_topic_that_is_removed_while_it_is_read_leaves_a_hole_behind_what_was_read(driven, bus, imu):
+def test_a_topic_removed_during_a_read_leaves_a_gap_after_the_read_messages(driven, bus, imu):
     reader = driven(subscribe="imu", startingOffsets="earliest", batchBytes=16, **HOLES)
     reader.log()
     (task,) = reader.reader.partitions(reader.start_of(0), reader.logged[0])
@@ -96,7 +96,7 @@ def test_a_topic_that_is_removed_while_it_is_read_leaves_a_hole_behind_what_was_
     )
 
 
-def test_a_hole_of_a_topic_that_is_gone_has_the_decoded_columns_too(driven, bus):
+def test_a_gap_of_a_removed_topic_has_the_decoded_columns_too(driven, bus):
     bus.publisher("j").send_many([b'{"x": 1}'] * 3)
     options = {"valueFormat": "json", "valueSchema": "x INT", "columns": "offset,lost"}
     reader = driven(subscribe="j", startingOffsets="earliest", **{**HOLES, **options})
@@ -106,7 +106,7 @@ def test_a_hole_of_a_topic_that_is_gone_has_the_decoded_columns_too(driven, bus)
 
 
 def test_a_topic_from_before_a_restart_of_the_host_is_named(driven, bus, imu):
-    """Files on a disk outlive the host's memory; what is in them then is not read."""
+    """Files on a disk outlive a restart of the host; their content is not read then."""
     reader = driven(subscribe="imu", startingOffsets="earliest")
     reader.batch()
     reader.stop()
@@ -120,7 +120,7 @@ def test_a_topic_from_before_a_restart_of_the_host_is_named(driven, bus, imu):
         reader.restart()
 
 
-def test_a_topic_that_is_gone_is_named(driven, bus, imu, cmd):
+def test_a_removed_topic_is_named(driven, bus, imu, cmd):
     reader = driven(subscribe="imu", startingOffsets="earliest")
     pattern = driven(subscribePattern="i.u", startingOffsets="earliest", failOnDataLoss="false")
     reader.batch()
@@ -147,7 +147,7 @@ def test_a_pattern_picks_up_new_topics_from_their_first_message(driven, bus, imu
     assert reader.batch() == []
 
 
-def test_what_a_new_topic_lost_before_it_was_found_is_loss(driven, bus, imu):
+def test_loss_on_a_new_topic_before_it_was_found_is_counted(driven, bus, imu):
     reader = driven(subscribePattern=".*")
     reader.batch()
     bus.publisher("new", capacity=4096, slots=16).send_many([b"x"] * 100)
@@ -155,7 +155,7 @@ def test_what_a_new_topic_lost_before_it_was_found_is_loss(driven, bus, imu):
         reader.batch()
 
 
-def test_topics_that_joined_the_list_begin_where_the_options_say(driven, bus, imu, cmd):
+def test_topics_added_to_the_list_begin_at_the_starting_offsets(driven, bus, imu, cmd):
     reader = driven(subscribe="imu", startingOffsets="earliest", groupId="g")
     reader.batch()
     reader.restart(subscribe="imu,cmd", startingOffsets='{"cmd": 7}')
@@ -165,7 +165,7 @@ def test_topics_that_joined_the_list_begin_where_the_options_say(driven, bus, im
 
 
 @pytest.mark.parametrize("named", ["subscribe", "subscribePattern"])
-def test_a_topic_that_left_the_list_and_came_back_goes_on_where_it_was(driven, bus, imu, cmd, named):
+def test_a_topic_that_returns_to_the_list_continues_at_its_position(driven, bus, imu, cmd, named):
     both = "imu,cmd" if named == "subscribe" else "imu|cmd"
     reader = driven(**{named: both}, startingOffsets="earliest", groupId="g")
     assert len(reader.batch()) == 20

@@ -109,9 +109,7 @@ class MicroBatchStream:
             at = start.get(topic)
             if at is not None:
                 now[topic] = self._continued(topic, at)
-            elif (
-                self._ends is None or topic in self._ends
-            ):  # else the topic appeared after this availableNow run began
+            elif self._ends is None or topic in self._ends:  # else: too new for this availableNow run
                 now[topic] = self._begin(topic, FIRST_SEQUENCE if self._options.pattern else None)
         return now
 
