@@ -506,7 +506,7 @@ typedef struct slipring_layout_field {
 
 const slipring_layout_field *slipring_layout(size_t *count);
 uint64_t slipring_layout_hash(void);
-/* The same of another kind of file: "topic", "cells". NULL and 0 rows if there is no such kind. */
+/* The same for each kind of file: "topic", "cells" or "frames". NULL and 0 for any other kind. */
 const slipring_layout_field *slipring_layout_of(const char *kind, size_t *count);
 uint64_t slipring_layout_hash_of(const char *kind);
 

@@ -45,7 +45,7 @@ def main() -> None:
     pose = display.latest()
     assert (pose["xyz"] == pose["number"]).all()
     print(f"display: number {pose['number']}, whole")
-    print(f"next controller goes on with number {cells.stats()['puts']}")
+    print(f"next controller continues with number {cells.stats()['puts']}")
     in_a_process(cells, 1)
     print(f"display: number {display.latest()['number']}, whole", flush=True)
     bus.remove("pose")

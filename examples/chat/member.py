@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One member of a conversation: waits until all are there, says one thing, hears the others."""
+"""One member of a conversation: waits for all members, sends one message, receives those of the others."""
 
 import sys
 
