@@ -52,7 +52,9 @@ def body_list(bodies: Iterable[Buffer]) -> tuple[Buffer, ...]:
         except TypeError:
             pass
     if is_one:
-        raise TypeError("bodies must be a sequence of bodies, not one: use send()")
+        raise TypeError(
+            f"bodies must be a sequence of message bodies (use send() for one body), not {type(bodies).__name__}"
+        )
     return tuple(bodies)
 
 
@@ -63,7 +65,7 @@ def text_size(argument: str, text: str) -> int:
     try:
         return len(text.encode())
     except UnicodeEncodeError:
-        text = f"{argument} cannot be encoded as UTF-8: it has lone surrogates"
+        text = f"{argument}={text!r} cannot be encoded as UTF-8: it contains lone surrogates"
         raise BadArgument(text, argument=argument) from None
 
 
@@ -77,7 +79,7 @@ def check_length(argument: str, text: str) -> None:
 def _message_count(n: SupportsIndex) -> int:
     count = operator.index(n)
     if count < 0:
-        raise BadArgument("n must be at least 0", argument="n")
+        raise BadArgument(f"n={count} must be at least 0", argument="n")
     return count
 
 
@@ -85,9 +87,9 @@ def _body_size(size: SupportsIndex) -> int:
     try:
         number = operator.index(size)
     except TypeError:
-        raise TypeError("size must be an integer number of bytes") from None
+        raise TypeError(f"size must be an integer number of bytes, not {type(size).__name__}") from None
     if not 0 <= number < 1 << 64:
-        raise BadArgument("size must be at least 0 and fit the address space", argument="size")
+        raise BadArgument(f"size={number} must be at least 0 and below 2**64", argument="size")
     return number
 
 
@@ -189,7 +191,7 @@ class PythonSubscriber(Account):
 
 def refuse_for_room(size: int, room: int) -> NoReturn:
     """The next message does not fit the buffer of `recv_into`."""
-    text = f"buffer has {room} bytes, the next message {size}: use a larger buffer"
+    text = f"buffer has {room} bytes, the next message has {size}: use a larger buffer"
     raise BadArgument(text, argument="buffer")
 
 
@@ -203,7 +205,7 @@ class PythonView(Unpicklable):
 
     def __enter__(self) -> Message | None:
         if self._used:
-            raise RuntimeError("a view is used once: ask for another")
+            raise RuntimeError("this view was already entered: call view() for each message")
         self._subscriber._check_open()
         self._used = True
         self._held = self._subscriber._hold(self._seconds)
@@ -312,7 +314,7 @@ class PythonLoan(Unpicklable):
 
     def __enter__(self) -> memoryview:
         if self._used:
-            raise RuntimeError("a loan is used once: ask for another")
+            raise RuntimeError("this loan was already entered: call loan() for each message")
         self._publisher._check_open()
         self._memory = self._begin()
         self._used = True

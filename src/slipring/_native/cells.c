@@ -173,8 +173,8 @@ static PyObject *reader_borrow(PyObject *object, PyObject *ignored) {
 static bool writer_begin_in(End *self, uint32_t *cell) {
     if (self->slot) {
         PyErr_SetString(PyExc_BufferError,
-                        "a slot of this writer is open, or slices or arrays of it are still in use and could change the "
-                        "element: end its block and delete them");
+                        "this writer's last slot is still in use: leave its block and delete slices and arrays of it, which could "
+                        "change the element");
         return false;
     }
     int code = slipring_cells_writer_begin(self->writer, cell);
@@ -250,7 +250,7 @@ static bool reader_enter_to_take(End *self) {
     if (!end_enter(self)) return false;
     if (!self->borrowed || SLR_DEFECT(cells_in_use_given_away)) return true;
     PyErr_SetString(PyExc_BufferError,
-                    "elements of the last snapshot are still in use in place: delete them, or take copies (copy=True)");
+                    "elements of the last snapshot are still in use in place: delete them, or read copies (copy=True)");
     end_leave(self);
     return false;
 }

@@ -54,7 +54,10 @@ COLD PyObject *raise_code_at(int code, const char *bus); /* the same, for an err
 COLD PyObject *raise_closed(const char *what);
 bool closed_is_raised(void);
 COLD void raise_text(int code, PyObject *text, const char *argument);
-COLD PyObject *raise_bad_argument(const char *argument, const char *message);
+/* BadArgument; the format is PyUnicode_FromFormat's. */
+COLD PyObject *raise_bad_argument(const char *argument, const char *format, ...);
+/* TypeError "argument must be allowed, not int". */
+COLD PyObject *raise_wrong_type(const char *argument, const char *allowed, PyObject *found);
 PyObject *set_error_factory(PyObject *module, PyObject *factory);
 
 /* Arguments ------------------------------------------------------------------------------------------------- */
@@ -230,8 +233,6 @@ void subscriber_leave(Subscriber *self);
 void subscriber_unpin(Subscriber *self);
 /* After EMPTY: 1 try again, 0 the time is up, -1 exception. */
 int subscriber_wait(Subscriber *self, struct timeout *timeout);
-/* OK with *out, a code, or 1 with an exception. into: a buffer instead of new bytes. */
-int subscriber_try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, PyObject **out);
 /* looked: there was nothing a moment ago, and looking again would only disturb who is about to write. */
 PyObject *subscriber_recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object, bool looked);
 PyObject *subscriber_recv(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

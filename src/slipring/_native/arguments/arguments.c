@@ -18,7 +18,7 @@ bool timeout_parse(PyObject *value, struct timeout *out) {
         PyObject *as_float = PyNumber_Float(value);
         if (!as_float || PyUnicode_Check(value) || PyBytes_Check(value)) {
             Py_XDECREF(as_float);
-            PyErr_SetString(PyExc_TypeError, "timeout must be None or a number of seconds");
+            raise_wrong_type("timeout", "None or a number of seconds", value);
             return false;
         }
         Py_DECREF(as_float);
@@ -34,7 +34,7 @@ bool timeout_parse(PyObject *value, struct timeout *out) {
         seconds = negative ? -1.0 : HUGE_VAL;
     }
     if (isnan(seconds) || seconds < 0) {
-        raise_bad_argument("timeout", "timeout must be None or at least 0 seconds");
+        raise_bad_argument("timeout", "timeout=%.100R must be None or at least 0 seconds", value);
         return false;
     }
     out->never_waits = seconds == 0;
@@ -79,7 +79,7 @@ bool arguments_parse(struct signature *s, PyObject *const *args, Py_ssize_t narg
     }
     for (size_t i = 0; i < s->required; i++)
         if (!out[i]) {
-            PyErr_Format(PyExc_TypeError, "%s() missing argument '%s'", s->function, s->names[i]);
+            PyErr_Format(PyExc_TypeError, "%s() is missing the required argument '%s'", s->function, s->names[i]);
             return false;
         }
     return true;
@@ -90,15 +90,13 @@ bool text_get(PyObject *object, const char *argument, const char **data, Py_ssiz
     *size = 0;
     if (!object) return true;
     if (!PyUnicode_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "%s must be str, not %R", argument, Py_TYPE(object));
+        raise_wrong_type(argument, "str", object);
         return false;
     }
     *data = PyUnicode_AsUTF8AndSize(object, size);
     if (!*data && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
-        char message[100];
         PyErr_Clear();
-        PyOS_snprintf(message, sizeof message, "%s cannot be encoded as UTF-8: it has lone surrogates", argument);
-        raise_bad_argument(argument, message);
+        raise_bad_argument(argument, "%s=%.100R cannot be encoded as UTF-8: it contains lone surrogates", argument, object);
     }
     return *data != NULL;
 }

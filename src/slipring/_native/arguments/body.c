@@ -23,16 +23,16 @@ static bool format_has_pointers(const char *format) {
     return false;
 }
 
-static void refuse(const char *argument, const char *format) {
+static COLD void refuse(const char *argument, const char *sign, const char *format) {
     PyErr_Format(PyExc_TypeError,
-                 "%s holds Python objects or pointers (buffer format '%s'): they are addresses of this process; use plain "
-                 "data, as in array.astype('f8'), or encode the objects",
-                 argument, format);
+                 "%s contains Python objects or pointers (%s%s), which are addresses of this process: use plain data, as in "
+                 "array.astype('f8'), or encode the objects",
+                 argument, sign, format);
 }
 
 bool buffer_is_plain(Py_buffer *view, const char *argument) {
     if (!format_has_pointers(view->format)) return true;
-    refuse(argument, view->format);
+    refuse(argument, "buffer format ", view->format);
     PyBuffer_Release(view);
     return false;
 }
@@ -51,7 +51,7 @@ static bool dtype_has_objects(PyObject *object) {
 bool buffer_get_without_format(PyObject *object, const char *argument, int flags, Py_buffer *view) {
     PyErr_Clear();
     if (dtype_has_objects(object)) {
-        refuse(argument, "of its dtype");
+        refuse(argument, "in its dtype", "");
         return false;
     }
     return PyObject_GetBuffer(object, view, flags) == 0;
@@ -132,12 +132,12 @@ bool body_get(PyObject *object, struct body *out) {
         return true;
     }
     if (PyUnicode_Check(object)) {
-        const char *hint = "body must be bytes or another buffer, not str: encode it, as in text.encode()";
+        const char *hint = "body must be bytes or another object with a buffer, not str: encode it, as in text.encode()";
         PyErr_SetString(PyExc_TypeError, SLR_DEFECT(text_refused_without_hint) ? "body must be bytes" : hint);
         return false;
     }
     if (!PyObject_CheckBuffer(object)) {
-        PyErr_Format(PyExc_TypeError, "body must be bytes or another object with a buffer, not %R", Py_TYPE(object));
+        raise_wrong_type("body", "bytes or another object with a buffer", object);
         return false;
     }
     int got = body_view(object, out);

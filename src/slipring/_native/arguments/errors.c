@@ -4,6 +4,8 @@
  */
 #include "native.h"
 
+#include <stdarg.h>
+
 static PyObject *error_factory;
 
 PyObject *set_error_factory(PyObject *module, PyObject *factory) {
@@ -50,6 +52,23 @@ PyObject *raise_closed(const char *what) {
 
 bool closed_is_raised(void) { return closed_class && PyErr_ExceptionMatches(closed_class); }
 
-PyObject *raise_bad_argument(const char *argument, const char *message) {
-    return raise_from(SLIPRING_BAD_ARGUMENT, message, argument, 0, "", "", "");
+PyObject *raise_bad_argument(const char *argument, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    PyObject *text = PyUnicode_FromFormatV(format, values);
+    va_end(values);
+    if (!text && PyErr_ExceptionMatches(PyExc_ValueError)) { /* a number with thousands of digits has no repr */
+        PyErr_Clear();
+        text = PyUnicode_FromFormat("%s has a value that is not allowed", argument);
+    }
+    if (text) raise_text(SLIPRING_BAD_ARGUMENT, text, argument);
+    Py_XDECREF(text);
+    return NULL;
+}
+
+PyObject *raise_wrong_type(const char *argument, const char *allowed, PyObject *found) {
+    PyObject *name = PyType_GetName(Py_TYPE(found));
+    if (name) PyErr_Format(PyExc_TypeError, "%s must be %s, not %U", argument, allowed, name);
+    Py_XDECREF(name);
+    return NULL;
 }

@@ -31,7 +31,7 @@ enum column {
 };
 #define COLUMN_BIT(name) (1u << COLUMN_##name)
 
-#define BATCH_TOO_SMALL "the next message has more than 1 GiB, too much for an Arrow batch: take it with recv or view"
+#define BATCH_TOO_SMALL "the next message is larger than 1 GiB, the most an Arrow batch can hold: receive it with recv or view"
 
 struct bytes_column {
     int32_t *ends; /* ends[0] = 0 */

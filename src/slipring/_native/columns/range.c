@@ -181,8 +181,8 @@ static PyObject *range_batch(PyObject *object, PyObject *args) {
     const char *host;
     uint64_t reached = 0;
     if (!PyArg_ParseTuple(args, "KILps:batch", &until, &asked, &size, &gaps, &host)) return NULL;
-    if (size < 1) return raise_bad_argument("size", "size must be at least 1");
-    if (asked == 0 || asked >> COLUMNS) return raise_bad_argument("columns", "columns must name some of Range.columns");
+    if (size < 1) return raise_bad_argument("size", "size=%lld must be at least 1", size);
+    if (asked == 0 || asked >> COLUMNS) return raise_bad_argument("columns", "columns=%#x must be bits of RANGE_COLUMNS, and not 0", asked);
     if (!enter(self)) return NULL;
     struct filling f = {.size = size, .gaps = gaps};
     int64_t limit = size / ROW_BYTES < MOST_ROWS ? size / ROW_BYTES + 1 : MOST_ROWS;

@@ -52,7 +52,7 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
     if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* cut to what it holds, and refused below */
     if (limit < 0 || limit > INT32_MAX / 2) {
         if (PyErr_Occurred()) return NULL;
-        return raise_bad_argument("n", "n must be between 0 and 1073741823");
+        return raise_bad_argument("n", "n=%.100R must be at least 0 and at most 1073741823", given[0]);
     }
     if (!subscriber_enter(self)) return NULL;
     if (limit > MOST_ROWS) limit = MOST_ROWS;

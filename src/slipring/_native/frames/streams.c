@@ -8,9 +8,7 @@ static bool text_copy(PyObject *object, const char *argument, char *out, size_t 
     Py_ssize_t size;
     if (!text_get(object, argument, &text, &size)) return false;
     if ((size_t)size >= room || strlen(text) != (size_t)size) {
-        char message[100];
-        PyOS_snprintf(message, sizeof message, "%s has at most %zu characters, and no NUL", argument, room - 1);
-        raise_bad_argument(argument, message);
+        raise_bad_argument(argument, "%s=%.100R must have at most %zu bytes of UTF-8 and no NUL", argument, object, room - 1);
         return false;
     }
     memcpy(out, text, (size_t)size + 1);
@@ -20,7 +18,7 @@ static bool text_copy(PyObject *object, const char *argument, char *out, size_t 
 static bool shape_parse(PyObject *shape, slipring_stream *out) {
     Py_ssize_t dimensions = PyTuple_Size(shape);
     if (dimensions > SLIPRING_MAX_DIMENSIONS) {
-        raise_bad_argument("shape", "a shape has at most 8 dimensions");
+        raise_bad_argument("shape", "shape=%.100R must have at most %d dimensions", shape, SLIPRING_MAX_DIMENSIONS);
         return false;
     }
     out->dimensions = (uint32_t)dimensions;
@@ -45,7 +43,7 @@ static bool stream_parse(PyObject *tuple, slipring_stream *out) {
 int streams_parse(PyObject *tuple, slipring_stream out[SLIPRING_MAX_STREAMS]) {
     Py_ssize_t count = PyTuple_Size(tuple);
     if (count > SLIPRING_MAX_STREAMS) {
-        raise_bad_argument("streams", "there are at most 16 streams");
+        raise_bad_argument("streams", "streams has %zd entries: at most %d are allowed", count, SLIPRING_MAX_STREAMS);
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++)

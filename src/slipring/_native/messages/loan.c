@@ -26,15 +26,12 @@ PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     PyObject *given[3] = {NULL, NULL, NULL};
     if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     PyObject *number = PyNumber_Index(given[0]);
-    if (!number) {
-        PyErr_SetString(PyExc_TypeError, "size must be an integer number of bytes");
-        return NULL;
-    }
+    if (!number) return raise_wrong_type("size", "an integer number of bytes", given[0]);
     size_t size = PyLong_AsSize_t(number);
     Py_DECREF(number);
     if (size == (size_t)-1 && PyErr_Occurred()) {
         PyErr_Clear();
-        return raise_bad_argument("size", "size must be at least 0 and fit the address space");
+        return raise_bad_argument("size", "size=%.100R must be at least 0 and below 2**64", given[0]);
     }
     Loan *loan = free_list_take(&free_list);
     if (!loan && !(loan = PyObject_New(Loan, loan_type))) return NULL;
@@ -67,7 +64,7 @@ static PyObject *loan_enter(PyObject *object, PyObject *ignored) {
     Loan *loan = (Loan *)object;
     (void)ignored;
     if (loan->used) {
-        PyErr_SetString(PyExc_RuntimeError, "a loan is used once: ask for another");
+        PyErr_SetString(PyExc_RuntimeError, "this loan was already entered: call loan() for each message");
         return NULL;
     }
     if (!publisher_enter(loan->publisher)) return NULL;

@@ -70,7 +70,7 @@ static bool gather_tuple(struct bodies *b) {
 /* Before the publisher is entered: making a tuple may run anybody's code. */
 static bool collect(PyObject *items, struct bodies *b) {
     if (PyUnicode_Check(items) || PyObject_CheckBuffer(items)) {
-        PyErr_SetString(PyExc_TypeError, "bodies must be a sequence of bodies, not one: use send()");
+        raise_wrong_type("bodies", "a sequence of message bodies (use send() for one body)", items);
         return false;
     }
     if (PyList_CheckExact(items))

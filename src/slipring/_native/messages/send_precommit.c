@@ -37,7 +37,7 @@ static int write_note(void *context, uint64_t seq) {
 
 static bool note_get(int fd, const char *bytes, Py_ssize_t size, Py_ssize_t seq_at, struct note *out) {
     if (size < (Py_ssize_t)sizeof(uint64_t) || size > MOST_NOTE || seq_at < 0 || seq_at > size - (Py_ssize_t)sizeof(uint64_t)) {
-        raise_bad_argument("note", "note must have 8 to 256 bytes, 8 of them at seq_at");
+        raise_bad_argument("note", "note has %zd bytes: it must have 8 to 256, 8 of them at seq_at=%zd", size, seq_at);
         return false;
     }
     *out = (struct note){.fd = fd, .size = (size_t)size, .seq_at = (size_t)seq_at};
@@ -124,7 +124,7 @@ static PyObject *rows_send(Publisher *self, const struct rows *rows, struct note
     uint64_t seq = 0;
     Py_ssize_t sent = 0, known = rows->offsets.size / (Py_ssize_t)sizeof(int32_t) - 1;
     if (rows->first < 0 || rows->count < 0 || rows->first > known || rows->count > known - rows->first) {
-        raise_bad_argument("count", "the column has no such rows");
+        raise_bad_argument("count", "first=%zd and count=%zd must lie within the column, which has %zd rows", rows->first, rows->count, known);
         return NULL;
     }
     if (!publisher_enter(self)) return NULL;
@@ -137,7 +137,7 @@ static PyObject *rows_send(Publisher *self, const struct rows *rows, struct note
         return PyErr_SetFromErrno(PyExc_OSError);
     }
     if (code == BAD_OFFSETS) {
-        raise_bad_argument("offsets", "offsets lead out of the data");
+        raise_bad_argument("offsets", "the offsets of row %zd lie outside of the column's data", rows->first + sent);
         return NULL;
     }
     if (code) return raise_code(code);
@@ -157,7 +157,7 @@ PyObject *publisher_send_rows_precommit(PyObject *object, PyObject *args) {
         !text_get(sender_text, "sender", &rows.sender, &rows.sender_size))
         return NULL;
     if (note_size != ROWS_NOTE) {
-        raise_bad_argument("note", "note must have two places of four words behind 8 bytes");
+        raise_bad_argument("note", "note has %zd bytes: it must have %d", note_size, ROWS_NOTE);
         return NULL;
     }
     if (!note_get(fd, bytes, note_size, ROWS_SEQ_AT, &note) || !body_get(data, &rows.data)) return NULL;

@@ -24,9 +24,7 @@ struct texts {
 static bool texts_parse(PyObject *tuple, const char *argument, struct texts *out) {
     out->count = (size_t)PyTuple_Size(tuple);
     if (out->count > MAX_TEXTS) {
-        char text[100];
-        PyOS_snprintf(text, sizeof text, "%s has %zu entries, at most %d", argument, out->count, MAX_TEXTS);
-        raise_bad_argument(argument, text);
+        raise_bad_argument(argument, "%s has %zu entries: at most %d are allowed", argument, out->count, MAX_TEXTS);
         return false;
     }
     for (size_t i = 0; i < out->count; i++) {
@@ -269,7 +267,7 @@ static PyObject *subscriber_commit(PyObject *object, PyObject *args) {
     unsigned long long position = seq == Py_None ? 0 : PyLong_AsUnsignedLongLong(seq);
     if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) {
         PyErr_Clear();
-        return raise_bad_argument("seq", "seq must be a sequence: at least 0 and below 2**64");
+        return raise_bad_argument("seq", "seq=%.100R must be at least 0 and below 2**64", seq);
     }
     if (PyErr_Occurred() || !subscriber_enter(self)) return NULL;
     slipring_counts counts;
@@ -320,10 +318,14 @@ static PyObject *get_spin_us(PyObject *object, void *ignored) {
 static int set_spin_us(PyObject *object, PyObject *value, void *ignored) {
     (void)ignored;
     double us = value ? PyFloat_AsDouble(value) : -1;
-    if (us == -1 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
+    if (us == -1 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) raise_wrong_type("spin_us", "a number of microseconds", value);
+        return -1;
+    }
     PyErr_Clear();
     if (!(us >= 0)) {
-        raise_bad_argument("spin_us", "spin_us must be a number of microseconds, at least 0");
+        if (value) raise_bad_argument("spin_us", "spin_us=%.100R must be at least 0 and fit a float", value);
+        else raise_bad_argument("spin_us", "spin_us cannot be deleted: set a number of microseconds");
         return -1;
     }
     ((Subscriber *)object)->spin_us = us < LONGEST_SPIN_US ? us : LONGEST_SPIN_US;

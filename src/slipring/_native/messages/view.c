@@ -85,7 +85,7 @@ static PyObject *view_enter(PyObject *object, PyObject *ignored) {
     slipring_message m;
     (void)ignored;
     if (view->used) {
-        PyErr_SetString(PyExc_RuntimeError, "a view is used once: ask for another");
+        PyErr_SetString(PyExc_RuntimeError, "this view was already entered: call view() for each message");
         return NULL;
     }
     if (!subscriber_enter(self)) return NULL;

@@ -126,7 +126,7 @@ PyObject *layout(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "|s", &kind)) return NULL;
     const slipring_layout_field *fields = slipring_layout_of(kind, &count);
-    if (!fields) return raise_bad_argument("kind", "there is no such kind of file");
+    if (!fields) return raise_bad_argument("kind", "kind='%s' is not a kind of file", kind);
     PyObject *rows = PyList_New(0);
     for (size_t i = 0; rows && i < count; i++) {
         PyObject *row =

@@ -66,8 +66,8 @@ class SteppedCellsWriter(_End):
         cells = self._enter()
         if self._slot:
             raise BufferError(
-                "a slot of this writer is open, or slices or arrays of it are still in use and could change the "
-                "element: end its block and delete them"
+                "this writer's last slot is still in use: leave its block and delete slices and arrays of it, "
+                "which could change the element"
             )
         return cells.own
 
@@ -139,7 +139,7 @@ class SteppedCellsReader(_End):
         # defect stepped_cells_in_use_given_away: if False:
         if self._lent:
             raise BufferError(
-                "elements of the last snapshot are still in use in place: delete them, or take copies (copy=True)"
+                "elements of the last snapshot are still in use in place: delete them, or read copies (copy=True)"
             )
         taken, skipped = cells.take(newest_only)
         if taken:
