@@ -96,7 +96,7 @@ def head(dtype: bytes, *shape: int) -> bytes:
     ],
     ids=range(13),
 )  # fmt: skip
-def test_bytes_that_are_no_array_are_refused(data):
+def test_bytes_that_are_not_an_array_are_refused(data):
     with pytest.raises((ValueError, TypeError)):
         arrays.decode(memoryview(data))
 

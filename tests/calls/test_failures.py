@@ -122,7 +122,7 @@ def test_nothing_is_printed_where_logging_is_not_configured(bus_root):
     assert (done.stdout, done.stderr) == ("ZeroDivisionError: division by zero\n", "")
 
 
-def test_arguments_that_do_not_fit_are_no_failure_of_the_method(bus, caplog):
+def test_arguments_that_do_not_fit_are_not_a_failure_of_the_method(bus, caplog):
     with bus.server("calc", tracebacks=True) as server, bus.client("calc", timeout=20) as client:
         offer_failing(server)
         server.start()

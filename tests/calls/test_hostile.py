@@ -44,7 +44,7 @@ def garbage(luck: random.Random, client: str, instance: int):
     return luck.choice(senders), bytes(body)
 
 
-def test_garbage_on_the_request_ring_disturbs_nobody(bus, server, client):
+def test_garbage_on_the_request_ring_disturbs_no_call(bus, server, client):
     luck = random.Random(1)
     client._connection._numbers = itertools.count(10**6)  # what is forged below is not for calls that wait
     assert client.call("echo", 1) == 1
@@ -63,7 +63,7 @@ def test_garbage_on_the_request_ring_disturbs_nobody(bus, server, client):
     assert bus.topics() == ["calc.calls", f"calc.reply.{name}", "calc.server"]
 
 
-def test_garbage_on_the_reply_ring_disturbs_nobody(bus, server, client):
+def test_garbage_on_the_reply_ring_disturbs_no_call(bus, server, client):
     luck = random.Random(2)
     client._connection._numbers = itertools.count(10**6)
     assert client.call("echo", 1) == 1
@@ -89,7 +89,7 @@ def test_garbage_on_the_reply_ring_disturbs_nobody(bus, server, client):
         lambda n: [envelope.error(n, m.Error(200, "Strange", "x"))],
     ],
 )
-def test_an_answer_that_makes_no_sense_fails_its_own_call_with_a_typed_error(
+def test_an_invalid_answer_fails_its_own_call_with_a_typed_error(
     bus, server, client, gate, answer, background
 ):
     waiting = background(client.call, "gate")
@@ -104,7 +104,7 @@ def test_an_answer_that_makes_no_sense_fails_its_own_call_with_a_typed_error(
     assert client.call("echo", 1) == 1
 
 
-def test_a_value_that_is_no_msgpack_is_corrupt(bus, server, client, gate, background):
+def test_a_value_that_is_not_msgpack_is_corrupt(bus, server, client, gate, background):
     waiting = background(client.call, "gate")
     gate.entered.acquire()
     (number,) = client._connection.replies._calls
@@ -153,7 +153,7 @@ def test_a_calls_topic_of_another_kind_is_replaced(bus):
             assert client.call("len", "ab") == 2
 
 
-def test_a_calls_topic_removed_under_its_server_is_made_anew(bus, server, client):
+def test_a_removed_calls_topic_is_created_again_by_its_server(bus, server, client):
     assert client.call("echo", 1) == 1
     bus.remove("calc.calls")
     with pytest.raises((slipring.PeerGone, slipring.Timeout)):
@@ -162,7 +162,7 @@ def test_a_calls_topic_removed_under_its_server_is_made_anew(bus, server, client
     assert client.call("echo", 3) == 3
 
 
-def test_a_reply_topic_removed_under_its_client_is_made_anew(bus, server, client):
+def test_a_removed_reply_topic_is_created_again_by_its_client(bus, server, client):
     assert client.call("echo", 1) == 1
     bus.remove(f"calc.reply.{client.stats()['client']}")
     with pytest.raises((slipring.PeerGone, slipring.Timeout)):
@@ -194,7 +194,7 @@ def test_raw_bytes_pass_as_they_are(bus):
                 client.call("text", b"")
 
 
-def test_a_codec_of_ones_own_replaces_msgpack(bus):
+def test_a_codec_of_the_program_replaces_msgpack(bus):
     import json
 
     class Json:

@@ -6,7 +6,7 @@ import pytest
 import slipring
 
 
-def test_a_inspector_distinguishes_successive_owners_of_an_entry(bus):
+def test_an_inspector_distinguishes_successive_owners_of_an_entry(bus):
     bus.create("t", writers="one")
     inspector = slipring._native.Inspector(bus.path, "t")
     owners = [inspector.owner(0)]

@@ -112,7 +112,7 @@ def test_a_server_killed_at_a_named_place_fails_its_callers_and_the_next_one_ser
 
 
 @pytest.mark.parametrize("place", CLIENT_PLACES, ids=names(CLIENT_PLACES))
-def test_a_client_killed_at_a_named_place_disturbs_nobody_and_leaves_nothing(bus, processes, place):
+def test_a_client_killed_at_a_named_place_disturbs_no_other_and_leaves_nothing(bus, processes, place):
     server = processes.start(SERVER + "    hear()\n    server.close()\n")
     server.expect("ready")
     victim = processes.start(DIE + CLIENT, place=place)
@@ -165,7 +165,7 @@ def test_kills_at_random_moments_mix_up_no_answers_and_leave_nothing(bus, proces
             callers[-1][1].expect("ready")
         victim = luck.random()
         name, caller = luck.choice(callers)
-        totals[name] = caller.hear()  # it makes progress, or says what went wrong
+        totals[name] = caller.hear()  # it makes progress, or reports an error
         if victim < 0.4:
             server.kill()
             server = processes.start(serving)

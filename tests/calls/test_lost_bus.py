@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bus deleted under its server: the server ends and says why, its clients are told (promise 24)."""
+"""A bus deleted under its server: the server ends with the cause, its clients get PeerGone (promise 24)."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ def delete_presence(bus) -> None:
 
 
 @pytest.mark.parametrize("delete", [delete_bus, delete_presence])
-def test_a_server_whose_place_is_deleted_ends_and_says_why(bus, served, delete):
+def test_a_server_whose_files_are_deleted_ends_and_reports_the_cause(bus, served, delete):
     delete(bus)
     name, text, closed = served.hear()
     assert (name, closed) == ("TopicGone", True)
@@ -51,7 +51,7 @@ def test_a_server_whose_place_is_deleted_ends_and_says_why(bus, served, delete):
 
 
 @pytest.mark.parametrize("delete", [delete_bus, delete_presence])
-def test_its_clients_are_told(bus, served, background, delete):
+def test_clients_of_a_lost_bus_get_peer_gone(bus, served, background, delete):
     with bus.client("calc", timeout=None) as client:
         assert client.call("echo", 1) == 1
         waiting = background(client.call, "hang")

@@ -138,7 +138,7 @@ def test_a_killed_client_leaves_no_topic_and_cancels_its_calls(bus, processes):
         eventually(lambda: bus.topics() == ["calc.calls", "calc.server"], "the topic going")
 
 
-def test_a_client_that_is_stopped_and_never_reads_costs_a_bounded_amount_and_delays_nobody(bus, processes):
+def test_a_stopped_client_that_never_reads_costs_bounded_memory_and_delays_no_other(bus, processes):
     server = start_server(processes, workers=2)
     lazy = processes.start(
         """
@@ -206,7 +206,7 @@ def test_leftovers_of_killed_clients_are_found_by_the_doctor_the_next_client_and
         assert replies() == []
 
 
-def test_a_living_client_is_no_leftover(bus, processes):
+def test_a_living_client_is_not_a_leftover(bus, processes):
     server = start_server(processes)
     client = processes.start(
         'client = bus.client("calc"); say(client.call("echo", 1)); hear(); say(client.call("echo", 2))'
@@ -251,7 +251,7 @@ def test_a_forked_child_cannot_use_its_parents_client_or_server_and_does_not_dis
     assert bus.topics() == []
 
 
-def test_interrupting_a_call_ends_it_and_tells_the_server(bus, processes):
+def test_interrupting_a_call_ends_it_and_cancels_it_at_the_server(bus, processes):
     server = start_server(processes)
     client = processes.start(
         """
@@ -304,7 +304,7 @@ def test_idle_servers_and_clients_use_no_processor_time(processes):
     stop(server)
 
 
-def test_a_client_that_does_not_read_keeps_nobody_busy(processes):
+def test_a_client_that_does_not_read_keeps_no_thread_busy(processes):
     server = start_server(processes)
     lazy = processes.start(
         """

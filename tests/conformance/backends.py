@@ -19,7 +19,7 @@ from slipring.testing.calls.runtime import SteppedEvent
 from support.waiting import Call, eventually
 
 CAPABILITIES = {
-    "reliable": "delivery='reliable': publishers wait for subscribers, or are told Full",
+    "reliable": "delivery='reliable': publishers wait for subscribers, or get Full",
     "cursors": "named places that outlive their subscriber",
     "history": "start='last', 'oldest' or a sequence; seek",
     "in place": "loan and view are memory of the ring: sequences are taken when a loan begins, views hold",
@@ -166,7 +166,7 @@ class ZeroMQ(Backend):
 
 
 class SteppedSemaphore:
-    """Whoever waits for it drives the bus."""
+    """A thread that waits for it drives the bus."""
 
     def __init__(self, bus: SteppedBus) -> None:
         self._bus = bus

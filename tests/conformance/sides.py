@@ -65,7 +65,7 @@ CURSOR = "name position lag attached expires_s"
 
 
 def topic_facts(bus, topic: str) -> dict:
-    """What `stats` says, without what depends on memory, processes and time."""
+    """Return `stats` without the values that depend on memory, processes and time."""
     stats = bus.stats(topic)
     tables = {"readers": READER, "publishers": WRITER, "cursors": CURSOR}
     facts = {name: stats[name] for name in STATS.split()}

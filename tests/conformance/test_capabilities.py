@@ -13,7 +13,7 @@ DOCUMENTS = "\n".join(path.read_text() for path in (REPOSITORY / "docs").rglob("
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_what_a_backend_lacks_is_a_sentence_of_the_documents(name):
+def test_each_missing_capability_of_a_backend_is_a_sentence_of_the_documents(name):
     for capability, sentence in BACKENDS[name].lacks.items():
         assert capability in CAPABILITIES
         assert " ".join(sentence.split()) in " ".join(DOCUMENTS.split())

@@ -276,7 +276,7 @@ class Lockstep(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(600)  # for shrinking, should it fail
-def test_shared_memory_and_the_stepped_bus_cannot_be_told_apart(bus_root):
+def test_shared_memory_and_the_stepped_bus_give_the_same_outcomes(bus_root):
     Lockstep.backends = [BACKENDS[name](bus_root) for name in ("shm", "stepped")]
     run_state_machine_as_test(
         Lockstep,

@@ -103,7 +103,7 @@ def test_a_very_long_error_text_is_cut(bus):
         assert len(caught.value.message.encode()) == 4096
 
 
-def test_an_unknown_method_is_named_with_those_there_are(client):
+def test_an_unknown_method_is_named_with_the_methods_that_exist(client):
     with pytest.raises(slipring.UnknownMethod, match=r"'nix'.*add") as caught:
         client.call("nix")
     assert caught.value.argument == "method"
@@ -177,7 +177,7 @@ def test_without_a_server_callers_fail_at_once(bus):
     assert bus.topics() == []
 
 
-def test_a_server_that_has_not_started_is_no_server_yet(bus, background):
+def test_a_server_that_has_not_started_does_not_exist_for_clients(bus, background):
     with bus.server("calc") as server, bus.client("calc") as client:
         with pytest.raises(slipring.PeerGone):
             client.call("ask")
@@ -271,7 +271,7 @@ def test_closing_leaves_nothing_behind(bus):
     assert bus.topics() == []
 
 
-def test_a_closed_client_and_a_closed_server_say_so(bus):
+def test_a_closed_client_and_a_closed_server_raise_closed(bus):
     server = bus.server("calc")
     client = bus.client("calc")
     client.close()
@@ -320,7 +320,7 @@ def test_a_client_with_another_time_out_outlives_the_one_it_was_made_from(bus, s
     hasty.close()
 
 
-def test_a_started_server_that_nobody_holds_serves_until_its_bus_closes(backend):
+def test_a_started_server_without_a_reference_serves_until_its_bus_closes(backend):
     bus = backend.open()
     bus.server("calc").start()
     gc.collect()

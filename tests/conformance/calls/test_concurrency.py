@@ -217,7 +217,7 @@ def test_cancelling_a_task_cancels_its_call(server, client, gate, eventually, ru
     eventually(lambda: gate.calls[0].cancelled, "the method seeing it")
 
 
-def test_a_task_is_told_of_time_outs_errors_and_the_end_of_the_server(bus, server, client, gate, run):
+def test_a_task_gets_time_outs_errors_and_the_end_of_the_server(bus, server, client, gate, run):
     async def main():
         with pytest.raises(slipring.RemoteError):
             await client.acall("fail")
@@ -266,7 +266,7 @@ def test_a_method_may_call_its_own_server(bus):
             assert client.call("factorial", 10) == 3628800
 
 
-def test_nesting_beyond_the_limit_is_refused_and_everybody_lives(bus):
+def test_nesting_beyond_the_limit_is_refused_and_all_servers_live(bus):
     with bus.server("calc") as server, bus.client("calc", timeout=30) as inner:
         server.method(lambda: inner.call("deeper"), name="deeper")
         server.start()

@@ -56,7 +56,7 @@ def test_an_error_ends_a_stream_after_the_parts_before_it(bus, server, client):
     assert list(stream) == []
 
 
-def test_a_slow_reader_stops_the_method_and_nobody_else(bus, server, client, eventually):
+def test_a_slow_reader_stops_only_its_own_method(bus, server, client, eventually):
     made = []
 
     @server.method
@@ -119,7 +119,7 @@ def test_a_stream_that_is_left_ends_the_generator(bus, server, client, how, even
     eventually(lambda: server.stats()["open"] == 0, "the call ending")
 
 
-def test_a_stream_is_told_of_the_end_of_its_server(bus):
+def test_a_stream_ends_with_its_server(bus):
     server = bus.server("calc")
 
     @server.method

@@ -35,7 +35,7 @@ def test_a_server_that_never_answers_costs_the_caller_its_time_out_only(bus):
                     client.call("x")
 
 
-def test_a_request_ring_that_is_full_is_full_within_the_time_out(bus):
+def test_a_full_request_ring_raises_full_within_the_time_out(bus):
     with bus.server("mute", capacity="64KiB") as server:
         server._presence.announce("msgpack")
         with bus.client("mute", timeout=0.05) as client:
@@ -170,7 +170,7 @@ def test_run_serves_until_it_is_closed(bus, background):
         running.result()
 
 
-def test_a_client_goes_on_with_the_next_server(bus):
+def test_a_client_continues_with_the_next_server(bus):
     with bus.client("calc") as client:
         for number in range(5):
             with bus.server("calc") as server:
@@ -182,7 +182,7 @@ def test_a_client_goes_on_with_the_next_server(bus):
     assert bus.topics() == []
 
 
-def test_a_call_meant_for_the_server_before_is_never_carried_out(bus):
+def test_a_call_to_an_earlier_server_is_never_run(bus):
     ran = []
     with bus.client("calc", timeout=30) as client:
         with bus.server("calc") as first:
@@ -218,7 +218,7 @@ def test_too_many_waiting_calls_are_refused_with_full(bus, gate, background, eve
                 caller.result()
 
 
-def test_what_is_sent_as_soon_as_the_calls_topic_exists_is_read(bus, monkeypatch, eventually):
+def test_calls_sent_as_soon_as_the_calls_topic_exists_are_read(bus, monkeypatch, eventually):
     create = bus.create
 
     def create_and_send(topic, **settings):

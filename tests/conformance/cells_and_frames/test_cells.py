@@ -72,7 +72,7 @@ def test_every_burst_shows_its_newest_in_order_and_counts_the_rest(bus, depth):
     assert cells.stats()["cells"] == 2 * depth + 1
 
 
-def test_a_snapshot_belongs_to_its_owner_however_much_is_put_later(bus):
+def test_a_snapshot_does_not_change_however_much_is_put_later(bus):
     cells = bus.cells("c", dtype="i8", depth=3, shape=100)
     writer, reader = cells.writer(), cells.reader()
     put_all(writer, (np.full(100, n) for n in range(3)))
@@ -162,7 +162,7 @@ def test_a_second_writer_or_reader_is_refused_and_the_first_not_disturbed(bus, p
     assert pose.reader().snapshot() == [2]
 
 
-def test_either_end_goes_on_where_the_last_one_ended(pose):
+def test_either_end_continues_where_the_last_one_ended(pose):
     for number in range(20):
         with pose.writer() as writer:
             assert writer.put(number) == number
@@ -228,7 +228,7 @@ def test_removed_cells_are_gone_for_both_ends(bus, pose, ends):
     assert bus.contents() == {}
 
 
-def test_closed_ends_say_so_and_keep_their_counts(bus, ends):
+def test_closed_ends_raise_closed_and_keep_their_counts(bus, ends):
     writer, reader = ends
     put_all(writer, [1, 2, 3])
     reader.snapshot()
@@ -292,7 +292,7 @@ def test_threads_take_turns_at_one_end(bus, background):
     assert reader.received + reader.lost == 9000
 
 
-def test_stats_and_doctor_only_look(bus, pose, ends):
+def test_stats_and_doctor_change_nothing(bus, pose, ends):
     writer, _ = ends
     put_all(writer, [1, 2, 3])
     before = (bus.path, pose.stats())

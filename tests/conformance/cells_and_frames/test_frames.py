@@ -118,7 +118,7 @@ def test_an_array_kept_beyond_its_block_stays_held_until_it_is_gone(frames):
     assert frames.streams()[0]["held"] == 0
 
 
-def test_an_exception_in_the_block_aborts_and_nobody_sees_it(frames):
+def test_an_exception_in_the_block_aborts_the_loan_unseen(frames):
     pub, sub = frames.publisher(), frames.subscriber()
     for _ in range(10):
         with pytest.raises(KeyError), pub.frame() as array:
@@ -140,7 +140,7 @@ def test_a_frame_that_an_aborted_one_was_written_over_is_lost_not_shown(bus):
     assert (sub.received, sub.lost) == (0, 1)
 
 
-def test_what_was_made_of_the_array_cannot_change_a_sent_frame(frames):
+def test_arrays_made_of_the_array_cannot_change_a_sent_frame(frames):
     pub, sub = frames.publisher(), frames.subscriber()
     with pytest.raises(BufferError, match="delete them"), pub.frame() as array:
         row = array[0]
@@ -234,7 +234,7 @@ def test_a_fast_stream_takes_nothing_from_a_slow_one(bus):
     assert slow.lost == 0
 
 
-def test_an_unknown_stream_is_an_error_that_names_what_exists(bus):
+def test_an_unknown_stream_is_an_error_that_names_the_existing_ones(bus):
     frames = bus.frames("rig", shape=(8,), streams=("left", "right"))
     pub = frames.publisher()
     for ask in (lambda: frames.subscriber("up"), lambda: pub.frame("up")):
@@ -245,7 +245,7 @@ def test_an_unknown_stream_is_an_error_that_names_what_exists(bus):
         pub.frame()
 
 
-def test_a_subscriber_that_came_first_is_told_of_an_unknown_stream_when_it_attaches(bus):
+def test_a_subscriber_that_came_first_gets_an_unknown_stream_error_when_it_attaches(bus):
     sub = bus.frames("rig").subscriber("up")
     bus.frames("rig", shape=(8,), streams=("left",)).publisher()
     with pytest.raises(slipring.TopicNotFound, match="'left'"), sub.recv(1):
@@ -272,7 +272,7 @@ def test_stamps_and_metadata_arrive(frames):
 
 @pytest.mark.parametrize("stamp", ["start_ns", "end_ns"])
 @pytest.mark.parametrize(("value", "error"), [(2**63, slipring.BadArgument), (1.5, TypeError)])
-def test_stamps_that_are_no_times_are_refused_by_name_and_abort_the_frame(frames, stamp, value, error):
+def test_stamps_that_are_not_times_are_refused_by_name_and_abort_the_frame(frames, stamp, value, error):
     pub, sub = frames.publisher(), frames.subscriber()
     with pytest.raises(error, match=stamp):
         send(pub, 1, **{stamp: value})
@@ -425,7 +425,7 @@ def test_arguments_of_a_wrong_type_are_type_errors(bus, given):
         bus.frames("cam", **given).publisher()
 
 
-def test_stats_doctor_and_remove_know_frames(bus, frames):
+def test_stats_doctor_and_remove_include_frames(bus, frames):
     pub, sub = frames.publisher(), frames.subscriber()
     send(pub, 1)
     stats = bus.stats("cam")

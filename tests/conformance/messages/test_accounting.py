@@ -24,7 +24,7 @@ def drain(sub) -> list:
 
 @pytest.mark.needs("lapping")
 @pytest.mark.parametrize("read_before", [0, 1, 5, 15, 16, 17])
-def test_a_reader_any_number_of_messages_behind_is_told_exactly_what_it_lost(bus, read_before):
+def test_a_reader_any_number_of_messages_behind_counts_its_loss_exactly(bus, read_before):
     for behind in range(5 * SLOTS + 2):
         topic = f"t{behind}"
         pub, sub = bus.publisher(topic, **SMALL), bus.subscriber(topic)
@@ -48,7 +48,7 @@ def test_a_reader_any_number_of_messages_behind_is_told_exactly_what_it_lost(bus
 
 @pytest.mark.parametrize("laps", [1, 2, 3, 64, 1000])
 @pytest.mark.parametrize("lap", [SLOTS, SLOTS - 1], ids=["slots", "usable slots"])
-def test_a_reader_exactly_a_number_of_laps_behind_is_told_what_it_lost(bus, laps, lap):
+def test_a_reader_exactly_a_number_of_laps_behind_counts_its_loss(bus, laps, lap):
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     pub.send_many([b"x"] * 3)
     drain(sub)
@@ -61,7 +61,7 @@ def test_a_reader_exactly_a_number_of_laps_behind_is_told_what_it_lost(bus, laps
 
 
 @pytest.mark.needs("lapping")
-def test_a_reader_exactly_one_payload_lap_behind_is_told_what_it_lost(bus):
+def test_a_reader_exactly_one_payload_lap_behind_counts_its_loss(bus):
     for size in (512, 1024, 2048, 4096):
         topic = f"t{size}"
         pub, sub = bus.publisher(topic, capacity=4096, slots=1024), bus.subscriber(topic)
@@ -101,7 +101,7 @@ def test_a_lapped_reader_is_never_shown_an_empty_topic(bus, receive, sizes):
     assert balance(sub) == len(sizes)
 
 
-def test_a_reader_is_told_the_loss_with_the_message_after_it(bus):
+def test_a_reader_counts_a_loss_with_the_message_after_it(bus):
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     expected = 0
     for _ in range(50):

@@ -109,7 +109,7 @@ def test_a_batch_owns_its_contents(pair):
     assert batch.column("value").to_pylist() == bodies
 
 
-def test_what_is_kept_of_a_batch_never_changes(bus):
+def test_the_kept_parts_of_a_batch_never_change(bus):
     """Whole batches, single columns and slices of them are kept while hundreds of others come and go."""
     pub, sub = bus.publisher("kept", sender="p", capacity="4MiB"), bus.subscriber("kept")
     kept = []

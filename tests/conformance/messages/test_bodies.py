@@ -91,7 +91,7 @@ def test_a_single_body_is_refused_where_a_list_of_bodies_belongs(pair):
 @pytest.mark.parametrize(
     "wrong", [5, None, 1.5, [1, 2], {"a": 1}, object()], ids=lambda value: type(value).__name__
 )
-def test_what_is_no_buffer_is_refused_and_nothing_is_sent(pair, wrong):
+def test_an_object_without_a_buffer_is_refused_and_nothing_is_sent(pair, wrong):
     pub, sub = pair
     with pytest.raises(TypeError, match="body"):
         pub.send(wrong)
@@ -101,7 +101,7 @@ def test_what_is_no_buffer_is_refused_and_nothing_is_sent(pair, wrong):
     assert sub.recv(timeout=0).body == b"next"
 
 
-def test_a_list_with_one_wrong_body_is_refused_as_a_whole(pair):
+def test_a_list_with_one_invalid_body_is_refused_as_a_whole(pair):
     pub, sub = pair
     with pytest.raises(TypeError):
         pub.send_many([b"fine", "text"])
@@ -118,7 +118,7 @@ def test_a_body_is_copied_when_it_is_sent(pair):
     assert sub.recv(timeout=0).body == b"before"
 
 
-def test_a_body_that_is_no_text_arrives_as_it_is(pair):
+def test_a_body_that_is_not_text_arrives_unchanged(pair):
     pub, sub = pair
     for body in (b"\xff\xfe\x00", b"\x00", b"\x80" * 100, "häß".encode("latin-1")):
         pub.send(body)

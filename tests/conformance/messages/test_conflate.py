@@ -25,7 +25,7 @@ def test_a_conflating_reader_gets_exactly_the_newest(bus, pub, sent):
     assert sub.received + sub.lost + sub.filtered == sub.position == sent
 
 
-def test_what_is_conflated_away_counts_as_filtered_while_it_was_retained(bus, pub):
+def test_messages_passed_over_by_conflation_count_as_filtered_while_they_were_retained(bus, pub):
     sub = bus.subscriber("t", conflate=True)
     pub.send_many([b"x"] * 10)
     sub.recv(timeout=0)
@@ -104,7 +104,7 @@ def test_a_conflating_reader_on_a_reliable_topic_gets_the_newest_and_frees_the_r
     assert (sub.received, sub.lost, sub.filtered) == (10, 0, 130)
 
 
-def test_a_conflating_reader_that_passes_over_everything_holds_nobody(bus):
+def test_a_conflating_reader_that_passes_over_everything_holds_no_publisher(bus):
     pub = bus.publisher("r", delivery="reliable", **SMALL)
     sub = bus.subscriber("r", conflate=True, types=["wanted"])
     for turn in range(10):
@@ -114,7 +114,7 @@ def test_a_conflating_reader_that_passes_over_everything_holds_nobody(bus):
 
 
 @pytest.mark.parametrize("sent", [15, 16, 17, 100])
-def test_a_lapped_conflating_reader_with_a_filter_is_no_damage(bus, pub, sent):
+def test_a_lapped_conflating_reader_with_a_filter_is_not_taken_for_damage(bus, pub, sent):
     sub = bus.subscriber("t", conflate=True, types=["wanted"])
     pub.send_many([b"x"] * sent, type="other")
     assert slipring.wait([sub], timeout=0) == []

@@ -42,7 +42,7 @@ def test_a_cursor_continues_after_what_was_committed(bus, pub):
         assert sub.lost == 0
 
 
-def test_what_was_not_committed_is_delivered_again(bus, pub):
+def test_messages_that_were_not_committed_are_delivered_again(bus, pub):
     with bus.subscriber("r", cursor="c") as sub:
         pub.send_many([b"x"] * 10)
         sub.recv_many(4)
@@ -54,7 +54,7 @@ def test_what_was_not_committed_is_delivered_again(bus, pub):
 
 
 @pytest.mark.parametrize("start", ["new", "last", "oldest", 2])
-def test_start_says_only_where_a_fresh_cursor_begins(bus, pub, start):
+def test_start_applies_only_to_a_new_cursor(bus, pub, start):
     pub.send_many([b"x"] * 5)
     with bus.subscriber("r", cursor="c", start=start) as sub:
         assert sub.position == {"new": 5, "last": 4, "oldest": 0, 2: 2}[start]
@@ -106,7 +106,7 @@ def test_dropping_a_cursor_frees_what_it_held(bus, pub, background):
     assert list(bus.cursors("r")) == []
 
 
-def test_a_dropped_cursor_begins_afresh(bus, pub):
+def test_a_dropped_cursor_begins_again(bus, pub):
     bus.subscriber("r", cursor="c").close()
     pub.send_many([b"x"] * 5)
     bus.drop_cursor("r", "c")
@@ -176,7 +176,7 @@ def test_only_a_cursor_can_be_committed(bus, pub):
         sub.commit()
 
 
-def test_dropping_a_cursor_that_is_not_there_is_an_error_with_its_name(bus, pub):
+def test_dropping_a_missing_cursor_is_an_error_with_its_name(bus, pub):
     with pytest.raises(slipring.SlipringError, match="nobody"):
         bus.drop_cursor("r", "nobody")
     with pytest.raises(slipring.TopicNotFound, match="missing"):
@@ -185,7 +185,7 @@ def test_dropping_a_cursor_that_is_not_there_is_an_error_with_its_name(bus, pub)
         bus.cursors("missing")
 
 
-def test_one_cursor_over_the_limit_is_refused_and_nobody_notices(bus):
+def test_one_cursor_over_the_limit_is_refused_and_disturbs_no_other(bus):
     pub = bus.publisher("few", delivery="reliable", max_cursors=2, **SMALL)
     subs = [bus.subscriber("few", cursor=name) for name in ("a", "b")]
     with pytest.raises(slipring.SlipringError, match="max_cursors"):

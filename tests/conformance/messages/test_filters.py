@@ -42,7 +42,7 @@ FILTERS = [
 
 
 @pytest.mark.parametrize(("filters", "passes"), FILTERS, ids=[str(filters) for filters, _ in FILTERS])
-def test_a_filter_passes_exactly_what_it_says(bus, publish, filters, passes):
+def test_a_filter_passes_exactly_its_types_and_senders(bus, publish, filters, passes):
     sub = bus.subscriber("t", **filters)
     for turn in range(1, 4):
         publish()
@@ -88,7 +88,7 @@ def test_a_text_is_never_taken_for_a_list_of_one_letter_types(bus, publish):
 
 @pytest.mark.parametrize("name", ["types", "ignore_types", "ignore_senders"])
 @pytest.mark.parametrize("value", [[1], [None], [b"a"], 5])
-def test_a_filter_that_is_no_text_is_refused_by_name(bus, publish, name, value):
+def test_a_filter_that_is_not_text_is_refused_by_name(bus, publish, name, value):
     with pytest.raises(TypeError, match=name):
         bus.subscriber("t", **{name: value})
 

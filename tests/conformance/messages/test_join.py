@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members: send and recv in one, on a topic that is reliable unless it says otherwise."""
+"""Members: send and recv in one, on a topic that is reliable by default."""
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_all_members_sending_into_a_full_ring_make_progress(bus, background):
 
 
 @pytest.mark.parametrize("timeout", [None, 0])
-def test_a_member_alone_may_send_for_ever(bus, timeout):
+def test_a_member_alone_may_send_without_limit(bus, timeout):
     ann = bus.join("chat", sender="ann", **SMALL)
     for _ in range(1000):
         ann.send(b"x", timeout=timeout)
@@ -97,7 +97,7 @@ def test_a_member_alone_may_send_for_ever(bus, timeout):
 
 
 @pytest.mark.needs("reliable")
-def test_a_member_is_told_when_the_ring_is_full(bus):
+def test_a_member_gets_full_when_the_ring_is_full(bus):
     ann, bob = bus.join("chat", sender="ann", **SMALL), bus.join("chat", sender="bob")
     with pytest.raises(slipring.Full):
         for _ in range(1000):

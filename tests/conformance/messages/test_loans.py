@@ -39,7 +39,7 @@ def test_the_view_of_a_loan_is_unusable_after_commit(pair):
 
 
 @pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, SystemExit, slipring.Closed])
-def test_an_aborted_loan_is_invisible_and_the_error_goes_on(pair, error):
+def test_an_aborted_loan_is_invisible_and_the_error_propagates(pair, error):
     pub, sub = pair
     with pytest.raises(error), pub.loan(8) as view:
         view[:] = b"in place"
@@ -80,7 +80,7 @@ def test_several_loans_may_be_open_and_end_in_any_order(pair):
 
 
 @pytest.mark.needs("in place")
-def test_a_waiter_behind_an_aborted_loan_is_woken_by_what_follows(pair, background):
+def test_a_waiter_behind_an_aborted_loan_is_woken_by_the_next_message(pair, background):
     pub, sub = pair
     loan = pub.loan(8)
     loan.__enter__()
@@ -100,7 +100,7 @@ def test_a_waiter_is_woken_by_the_commit_of_a_loan(pair, background):
     assert waiting.result().body == b"here"
 
 
-def test_a_loan_that_is_dropped_unfinished_delays_nobody(pair):
+def test_a_loan_that_is_dropped_unfinished_delays_no_reader(pair):
     pub, sub = pair
     pub.loan(8)
     loan = pub.loan(8)
@@ -170,7 +170,7 @@ def test_a_loan_of_one_thread_may_be_committed_by_another(pair, background):
     assert sub.recv(timeout=0).body == b"done"
 
 
-def test_what_a_loan_does_not_fill_is_never_a_short_message(pair):
+def test_a_partly_filled_loan_is_never_a_short_message(pair):
     pub, sub = pair
     with pub.loan(100) as view:
         view[:5] = b"start"

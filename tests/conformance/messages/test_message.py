@@ -26,7 +26,7 @@ def test_a_message_has_the_parts_it_was_sent_with(message):
     assert isinstance(message, slipring.Message)
 
 
-def test_a_message_shows_itself(message):
+def test_a_message_has_a_readable_repr(message):
     for part in ("gyro", "imu.v1", "1", "body"):
         assert part in repr(message)
     assert repr(message).startswith("Message(")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Design 5: a reliable subscriber loses nothing; publishers wait for it, or are told the ring is full."""
+"""Design 5: a reliable subscriber loses nothing; publishers wait for it, or get Full."""
 
 import random
 
@@ -29,7 +29,7 @@ def fill(pub, body: bytes = b"x") -> int:
         assert sent < 10_000, "a reliable reader was overrun"
 
 
-def test_a_full_ring_refuses_at_once_when_told_not_to_wait(bus, pub):
+def test_a_full_ring_refuses_at_once_with_a_time_out_of_zero(bus, pub):
     sub = bus.subscriber("r")
     assert fill(pub) == USABLE
     for send in (lambda: pub.send(b"x", timeout=0), lambda: pub.send_many([b"x"], timeout=0)):
@@ -80,7 +80,7 @@ def test_the_slowest_reliable_reader_sets_the_pace(bus, pub):
 
 
 @pytest.mark.needs("lapping")
-def test_a_lossy_reader_of_a_reliable_topic_holds_nobody(bus, pub):
+def test_a_lossy_reader_of_a_reliable_topic_holds_no_publisher(bus, pub):
     tap, sub = bus.subscriber("r", lossy=True), bus.subscriber("r")
     for _ in range(10):
         assert fill(pub) == USABLE
@@ -92,7 +92,7 @@ def test_a_lossy_reader_of_a_reliable_topic_holds_nobody(bus, pub):
     assert sub.lost == 0
 
 
-def test_without_reliable_readers_nobody_waits(bus, pub):
+def test_without_reliable_readers_no_publisher_waits(bus, pub):
     pub.send_many([b"x"] * 1000, timeout=0)
     with bus.subscriber("r"):
         assert fill(pub) == USABLE

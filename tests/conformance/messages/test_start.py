@@ -95,7 +95,7 @@ def test_a_given_sequence_that_is_gone_counts_as_lost_from_there(bus, pub):
 
 
 @pytest.mark.parametrize("start", ["newest", "", "NEW", -1, 1 << 64, b"new"])
-def test_a_start_that_means_nothing_is_refused_by_name(bus, pub, start):
+def test_an_invalid_start_is_refused_by_name(bus, pub, start):
     with pytest.raises((slipring.BadArgument, TypeError), match="start"):
         bus.subscriber("t", start=start)
 
@@ -130,7 +130,7 @@ def test_a_subscriber_that_was_there_before_the_topic_gets_everything(bus, start
 
 
 @pytest.mark.parametrize("start", ["new", "last", "oldest", 0])
-def test_a_subscriber_that_was_there_before_the_topic_is_told_what_it_missed(bus, start):
+def test_a_subscriber_that_was_there_before_the_topic_counts_what_it_missed(bus, start):
     sub = bus.subscriber("later", start=start)
     bus.publisher("later", **SMALL).send_many([b"x"] * 100)
     got = seqs(sub)
@@ -187,7 +187,7 @@ def test_the_account_balances_from_the_sought_position(bus, pub):
 
 
 @pytest.mark.parametrize("where", ["first", -1, 1.5, None])
-def test_a_seek_that_means_nothing_is_refused_and_moves_nothing(bus, pub, where):
+def test_an_invalid_seek_is_refused_and_moves_nothing(bus, pub, where):
     sub = bus.subscriber("t")
     pub.send_many([b"x"] * 4)
     sub.recv(timeout=0)

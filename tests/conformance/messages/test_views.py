@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 8, reading: a held message does not change, whoever publishes, and its view ends with the hold."""
+"""Promise 8, reading: a held message does not change, and its view ends with the hold."""
 
 import pytest
 

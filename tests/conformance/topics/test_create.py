@@ -102,7 +102,7 @@ def test_every_allowed_name_works(backend, name):
 
 
 @pytest.mark.parametrize("name", [None, 5, b"t", ["t"]])
-def test_a_name_that_is_no_text_is_refused(bus, backend, name):
+def test_a_name_that_is_not_text_is_refused(bus, backend, name):
     with pytest.raises(TypeError, match="topic"):
         bus.create(name)
     with pytest.raises(TypeError, match="name"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 13: whoever opens a topic with another geometry gets an error naming both, and changes nothing."""
+"""Promise 13: opening a topic with another geometry raises an error that names both, and changes nothing."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_a_setting_left_out_accepts_what_the_topic_has(bus):
     assert {name: stats[name] for name in FIRST} == FIRST
 
 
-def test_the_same_geometry_spelled_otherwise_is_the_same(bus):
+def test_the_same_geometry_in_another_spelling_is_the_same(bus):
     bus.create("t", capacity=8192, slots=32)
     bus.create("t", capacity="8KiB", slots=20)
     bus.create("t", capacity=5000, slots=32)

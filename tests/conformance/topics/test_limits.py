@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 12: exclusive publishers, full tables, entries used again; nobody else notices."""
+"""Promise 12: exclusive publishers, full tables, entries used again; others are not disturbed."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_an_exclusive_publisher_may_follow_a_closed_one(bus):
     assert [m.body for m in sub.recv_many(9)] == [b"0", b"1", b"2", b"3", b"4"]
 
 
-def test_one_reliable_reader_over_the_limit_is_refused_and_nobody_notices(bus):
+def test_one_reliable_reader_over_the_limit_is_refused_and_disturbs_no_other(bus):
     pub = bus.publisher("t", delivery="reliable", max_readers=3, **SMALL)
     subs = [bus.subscriber("t") for _ in range(3)]
     for _ in range(5):
@@ -42,7 +42,7 @@ def test_one_reliable_reader_over_the_limit_is_refused_and_nobody_notices(bus):
         assert sub.recv(timeout=0).body == b"y"
 
 
-def test_one_publisher_over_the_limit_is_refused_and_nobody_notices(bus):
+def test_one_publisher_over_the_limit_is_refused_and_disturbs_no_other(bus):
     sub = bus.subscriber("t")
     pubs = [bus.publisher("t", max_writers=2, **SMALL) for _ in range(2)]
     with pytest.raises(slipring.TooManyWriters, match="max_writers"):

@@ -86,7 +86,7 @@ def test_a_waiting_receiver_gets_what_comes_on_any_topic(bus, pubs, background):
 @pytest.mark.parametrize(
     ("start", "got"), [("oldest", 6), ("earliest", 6), ("last", 2), ("new", 0), ("latest", 0)]
 )
-def test_a_pattern_starts_in_each_topic_where_it_is_told(bus, pubs, start, got):
+def test_a_pattern_starts_in_each_topic_at_the_given_start(bus, pubs, start, got):
     for _ in range(3):
         pubs["cam.left"].send(b"x")
         pubs["cam.right"].send(b"x")
@@ -96,7 +96,7 @@ def test_a_pattern_starts_in_each_topic_where_it_is_told(bus, pubs, start, got):
     assert len(taken(sub)) == got
 
 
-def test_what_has_no_meaning_for_several_topics_is_refused_by_name(bus, pubs):
+def test_arguments_without_a_meaning_for_several_topics_are_refused_by_name(bus, pubs):
     sub = bus.subscriber("cam.*")
     for call, argument in (
         (lambda: bus.subscriber("cam.*", start=5), "start"),
@@ -193,7 +193,7 @@ def test_a_busy_topic_does_not_starve_the_others(bus, pubs):
         topics.append(sub.recv(timeout=10).topic)
 
 
-def test_iteration_goes_on_until_it_is_closed(bus, pubs):
+def test_iteration_ends_when_the_subscriber_is_closed(bus, pubs):
     sub = bus.subscriber("cam.*")
     pubs["cam.left"].send(b"1")
     pubs["cam.right"].send(b"2")
@@ -322,7 +322,7 @@ def test_views_and_buffers_work_as_on_one_topic(bus, pubs):
 
 
 @pytest.mark.needs("tables")
-def test_a_removed_topic_leaves_and_the_others_go_on(bus, pubs):
+def test_a_removed_topic_leaves_and_the_others_continue(bus, pubs):
     sub = bus.subscriber("cam.*")
     pubs["cam.left"].send(b"1")
     assert taken(sub) == [("cam.left", b"1")]
@@ -373,6 +373,6 @@ def test_the_topics_of_calls_are_left_to_servers_and_clients(bus, pubs):
     assert sub.recv(timeout=0) is None
 
 
-def test_a_topic_that_only_sounds_like_calls_is_taken(bus):
+def test_a_topic_with_a_name_like_those_of_calls_is_included(bus):
     bus.publisher("phone.calls", **SMALL).send(b"x")
     assert bus.subscriber("phone.*", start="oldest").recv(timeout=10).body == b"x"

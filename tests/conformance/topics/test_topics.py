@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at topics and removing them: topics, stats, remove, TopicGone, doctor."""
+"""Listing topics, their statistics and their removal: topics, stats, remove, TopicGone, doctor."""
 
 import os
 
@@ -94,7 +94,7 @@ def test_removing_a_missing_topic_may_be_allowed(bus):
 
 
 @pytest.mark.parametrize("unread", [0, 3])
-def test_users_of_a_removed_topic_are_told_at_once(bus, unread):
+def test_users_of_a_removed_topic_get_topic_gone_at_once(bus, unread):
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     pub.send_many([b"x"] * unread)
     bus.remove("t")
@@ -125,7 +125,7 @@ def test_waiters_of_a_removed_topic_are_released(bus, background):
     slow.close()
 
 
-def test_a_topic_made_again_is_another_one(bus):
+def test_a_topic_created_again_is_another_one(bus):
     old_pub, old_sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     first = bus.stats("t")["generation"]
     old_pub.send(b"old")
@@ -139,7 +139,7 @@ def test_a_topic_made_again_is_another_one(bus):
             use()
 
 
-def test_a_doctor_finds_nothing_where_all_is_well(bus):
+def test_a_doctor_finds_nothing_on_a_healthy_bus(bus):
     assert bus.doctor() == []
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     pub.send(b"x")

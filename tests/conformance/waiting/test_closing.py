@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 20: a closed bus releases its waiters with Closed; a closed handle says so."""
+"""Promise 20: a closed bus releases its waiters with Closed; a closed handle raises Closed."""
 
 import asyncio
 
@@ -108,7 +108,7 @@ def test_closing_releases_a_waiting_member(bus, background, what):
 
 @pytest.mark.parametrize("use", RECEIVING.values(), ids=RECEIVING)
 @pytest.mark.parametrize("what", ["bus", "handle"])
-def test_a_closed_subscriber_says_so(bus, full, use, what):
+def test_a_closed_subscriber_raises_closed(bus, full, use, what):
     sub = full[2]
     (bus if what == "bus" else sub).close()
     assert sub.closed
@@ -118,7 +118,7 @@ def test_a_closed_subscriber_says_so(bus, full, use, what):
 
 @pytest.mark.parametrize("use", SENDING.values(), ids=SENDING)
 @pytest.mark.parametrize("what", ["bus", "handle"])
-def test_a_closed_publisher_says_so(bus, full, use, what):
+def test_a_closed_publisher_raises_closed(bus, full, use, what):
     pub = full[0]
     (bus if what == "bus" else pub).close()
     assert pub.closed
@@ -126,7 +126,7 @@ def test_a_closed_publisher_says_so(bus, full, use, what):
         use(pub)
 
 
-def test_every_other_use_of_a_closed_subscriber_says_so(bus, full):
+def test_every_other_use_of_a_closed_subscriber_raises_closed(bus, full):
     sub = full[2]
     sub.close()
     for use in (lambda: sub.seek("new"), lambda: asyncio.run(sub.arecv()), sub.commit):
@@ -135,7 +135,7 @@ def test_every_other_use_of_a_closed_subscriber_says_so(bus, full):
     assert list(sub) == []
 
 
-def test_every_use_of_a_closed_bus_says_so(bus):
+def test_every_use_of_a_closed_bus_raises_closed(bus):
     bus.create("t", **SMALL)
     bus.close()
     uses = [bus.create, bus.publisher, bus.subscriber, bus.stats, bus.remove, bus.cursors]
@@ -146,7 +146,7 @@ def test_every_use_of_a_closed_bus_says_so(bus):
             use("t")
 
 
-def test_closing_twice_is_no_error(bus):
+def test_closing_twice_is_allowed(bus):
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     member = bus.join("chat", sender="ann", **SMALL)
     for handle in (pub, sub, member, bus) * 2:

@@ -146,7 +146,7 @@ def test_views_and_loans_of_several_threads_do_not_disturb_each_other(bus, backg
     assert [call.result() for call in reading] == [THREADS * count] * 2
 
 
-def test_threads_that_attach_one_subscriber_at_once_do_not_stand_in_each_others_way(bus, background):
+def test_threads_may_attach_one_subscriber_at_once(bus, background):
     for turn in range(20):
         sub = bus.subscriber(f"t{turn}", cursor="c")
         received: list[int] = []

@@ -84,21 +84,21 @@ def test_a_time_out_of_zero_never_waits_to_send(full, send):
 
 @pytest.mark.parametrize("receive", RECEIVES.values(), ids=RECEIVES)
 @pytest.mark.parametrize("timeout", [1e-9, 0.001, 0.05, 0.2])
-def test_a_receiver_waits_as_long_as_it_was_told(bus, sub, receive, timeout):
+def test_a_receiver_waits_for_its_time_out(bus, sub, receive, timeout):
     start = bus.clock.monotonic()
     assert not receive(sub, timeout)
     assert bus.clock.monotonic() - start >= timeout - 0.001
 
 
 @pytest.mark.parametrize("timeout", [1e-9, 0.001, 0.05])
-def test_a_task_waits_as_long_as_it_was_told(bus, sub, run, timeout):
+def test_a_task_waits_for_its_time_out(bus, sub, run, timeout):
     start = bus.clock.monotonic()
     assert run(sub.arecv(timeout)) is None
     assert bus.clock.monotonic() - start >= timeout - 0.001
 
 
 @pytest.mark.parametrize("send", SENDS.values(), ids=SENDS)
-def test_a_sender_waits_as_long_as_it_was_told_and_is_then_refused(bus, full, send):
+def test_a_sender_waits_for_its_time_out_and_is_then_refused(bus, full, send):
     pub, sub = full
     start = bus.clock.monotonic()
     with pytest.raises(slipring.Full):
@@ -109,7 +109,7 @@ def test_a_sender_waits_as_long_as_it_was_told_and_is_then_refused(bus, full, se
 
 @pytest.mark.parametrize("timeout", [None, 1e300, float("inf"), 1 << 62, 10_000_000], ids=str)
 @pytest.mark.parametrize("receive", RECEIVES.values(), ids=RECEIVES)
-def test_a_receiver_told_to_wait_for_ever_waits_until_a_message_comes(bus, sub, background, receive, timeout):
+def test_a_receiver_without_a_time_out_waits_until_a_message_comes(bus, sub, background, receive, timeout):
     waiting = background(receive, sub, timeout)
     waiting.wait_until_asleep()
     assert not waiting.done
@@ -119,7 +119,7 @@ def test_a_receiver_told_to_wait_for_ever_waits_until_a_message_comes(bus, sub, 
 
 @pytest.mark.parametrize("timeout", [None, 1e300], ids=str)
 @pytest.mark.parametrize("send", SENDS.values(), ids=SENDS)
-def test_a_sender_told_to_wait_for_ever_waits_until_there_is_room(full, background, send, timeout):
+def test_a_sender_without_a_time_out_waits_until_there_is_room(full, background, send, timeout):
     pub, sub = full
     waiting = background(send, pub, timeout)
     waiting.wait_until_asleep()
@@ -192,7 +192,7 @@ def test_recv_many_returns_what_is_there_instead_of_waiting_for_all(bus, sub):
     assert sub.recv_batch(10, timeout=None).num_rows == 3
 
 
-def test_more_subscribers_than_the_table_holds_are_not_waited_for_in_vain(bus):
+def test_waiting_for_more_subscribers_than_the_table_holds_is_refused(bus):
     pub = bus.publisher("t", **SMALL, max_readers=2)
     assert pub.wait_for_subscribers(2, timeout=0) is False
     with pytest.raises(slipring.BadArgument, match=r"n=3, .*max_readers=2") as caught:
@@ -200,7 +200,7 @@ def test_more_subscribers_than_the_table_holds_are_not_waited_for_in_vain(bus):
     assert caught.value.argument == "n"
 
 
-def test_wait_for_subscribers_counts_those_that_live(bus, background):
+def test_wait_for_subscribers_counts_living_subscribers(bus, background):
     pub = bus.publisher("t", **SMALL)
     assert pub.wait_for_subscribers(1, timeout=0) is False
     start = bus.clock.monotonic()

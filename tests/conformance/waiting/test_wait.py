@@ -80,7 +80,7 @@ def test_members_can_be_waited_for(bus):
 @pytest.mark.parametrize(
     "wrong", [None, 5, [None], ["t"], [object()]], ids=["None", "5", "[None]", "text", "object"]
 )
-def test_what_is_no_subscriber_cannot_be_waited_for(wrong):
+def test_an_object_that_is_not_a_subscriber_cannot_be_waited_for(wrong):
     with pytest.raises(TypeError):
         slipring.wait(wrong, timeout=0)
 
