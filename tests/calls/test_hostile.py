@@ -130,9 +130,9 @@ def test_garbage_on_the_presence_topic_is_not_a_server(bus):
 
 def test_a_server_of_another_version_is_refused_by_name(bus):
     with bus.server("calc") as server:
-        looker = slipring._native.Inspector(bus.path, "calc.server")
-        hello = m.Hello(2, server._presence.instance, looker.owner(0), "msgpack")
-        looker.close()
+        inspector = slipring._native.Inspector(bus.path, "calc.server")
+        hello = m.Hello(2, server._presence.instance, inspector.owner(0), "msgpack")
+        inspector.close()
         server._presence._publisher.send(envelope.hello(hello))
         with bus.client("calc") as client, pytest.raises(slipring.PeerGone, match="version 2"):
             client.call("x")

@@ -142,7 +142,7 @@ class ZeroMQ(Backend):
         "cells": OF_ONE_HOST,
         "frames": OF_ONE_HOST,
         "calls": OF_ONE_HOST,
-        "awaited patterns": "A pattern of a remote bus is read by threads, not by asyncio.",
+        "awaited patterns": "Threads can read a pattern of a remote bus; asyncio cannot.",
     }
     step = 61
 

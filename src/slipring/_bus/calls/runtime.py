@@ -46,7 +46,7 @@ class TopicBus(Protocol):
     def _calls_runtime(self) -> Runtime: ...
 
 
-class Looker(Protocol):
+class Inspector(Protocol):
     """Reads who owns a writer entry of a topic."""
 
     def owner(self, entry: int, /) -> int:
@@ -95,7 +95,7 @@ class Runtime:
 
     # Liveness
 
-    def looker(self, topic: str) -> Looker:
+    def inspector(self, topic: str) -> Inspector:
         return _native.Inspector(self._path, topic)
 
     def exists(self, topic: str) -> bool:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..simulation import Simulation
 
 
-class SteppedLooker:
+class SteppedInspector:
     """A publisher's number is its incarnation."""
 
     def __init__(self, topic: Topic) -> None:
@@ -41,7 +41,7 @@ class SteppedLooker:
 
     def owner(self, entry: int, /) -> int:
         if self._topic is None:
-            raise Closed("this looker is closed")
+            raise Closed("this inspector is closed")
         self._topic.check()
         if entry >= self._topic.geometry.max_writers:
             raise BadArgument(f"there is no entry {entry}", argument="entry")
@@ -110,8 +110,8 @@ class SteppedRuntime(Runtime):
 
     # Liveness
 
-    def looker(self, topic: str) -> SteppedLooker:
-        return SteppedLooker(self._simulation.topic(topic))
+    def inspector(self, topic: str) -> SteppedInspector:
+        return SteppedInspector(self._simulation.topic(topic))
 
     def exists(self, topic: str) -> bool:
         return topic in self._simulation.topics
@@ -129,7 +129,7 @@ class SteppedRuntime(Runtime):
             _, hello = envelope.decode(topic.ring.entries[topic.ring.newest()].body)
         except envelope.Malformed:
             return False
-        return isinstance(hello, Hello) and hello.incarnation == SteppedLooker(topic).owner(0)
+        return isinstance(hello, Hello) and hello.incarnation == SteppedInspector(topic).owner(0)
 
     def closing(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.suppress(Killed)

@@ -34,7 +34,7 @@ from .replies import PendingCall, Replies
 if TYPE_CHECKING:
     from ...publisher import Publisher
     from ...subscriber import Subscriber
-    from ..runtime import Looker, TopicBus
+    from ..runtime import Inspector, TopicBus
 
 
 class Connection:
@@ -44,7 +44,7 @@ class Connection:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self.runtime = bus._calls_runtime()
-        self._looker: Looker | None = None  # of the server's writer entry
+        self._inspector: Inspector | None = None  # of the server's writer entry
         self._hello: Hello | None = None  # of the server that lived when it was last read
         self._requests: Publisher | None = None
         self._replies: Subscriber | None = None
@@ -88,12 +88,12 @@ class Connection:
 
     def _server_lives(self) -> bool:
         """Whether the server of our Hello does."""
-        looker, hello = self._looker, self._hello
-        if looker is None or hello is None:
+        inspector, hello = self._inspector, self._hello
+        if inspector is None or hello is None:
             return False
         try:
             # defect dead_server_looks_alive: return True
-            return looker.owner(0) == hello.incarnation
+            return inspector.owner(0) == hello.incarnation
         except SlipringError:
             return False  # closed by another thread, or the topic is gone
 
@@ -155,8 +155,8 @@ class Connection:
         self._forget_server()
         topic = protocol.presence_topic(self._service)
         try:
-            self._looker = self.runtime.looker(topic)
-            incarnation = self._looker.owner(0)
+            self._inspector = self.runtime.inspector(topic)
+            incarnation = self._inspector.owner(0)
             hello = self._newest_hello(topic)
         except (TopicNotFound, TopicGone):
             hello, incarnation = None, 0
@@ -182,9 +182,9 @@ class Connection:
         return payload if isinstance(payload, Hello) else None
 
     def _forget_server(self) -> None:
-        looker, self._looker, self._hello = self._looker, None, None
-        if looker is not None:
-            looker.close()
+        inspector, self._inspector, self._hello = self._inspector, None, None
+        if inspector is not None:
+            inspector.close()
 
     def _is_gone(self) -> bool:
         """Whether our topics were removed, and possibly created again."""

@@ -67,11 +67,11 @@ class Presence:
             ) from None
 
     def announce(self, codec: str) -> None:
-        looker = self._runtime.looker(protocol.presence_topic(self._service))
+        inspector = self._runtime.inspector(protocol.presence_topic(self._service))
         try:
-            incarnation = looker.owner(0)
+            incarnation = inspector.owner(0)
         finally:
-            looker.close()
+            inspector.close()
         hello = Hello(protocol.VERSION, self.instance, incarnation, codec)
         self._publisher.send(envelope.hello(hello))
 
