@@ -31,30 +31,24 @@ struct message_meta {
     size_t type_size, sender_size;
 };
 
-static inline void set_meta(slipring_publisher *pub, const struct message_meta *t) {
-    bool own = !t->sender;
-    if (own && pub->meta_is_own && t->type_size == pub->type_size &&
-        (t->type_size == 0 || memcmp(pub->meta, t->type, t->type_size) == 0))
-        return;
-    size_t sender_size = own ? pub->own_sender_size : t->sender_size;
-    memcpy(pub->meta, t->type, t->type_size);
-    memcpy(pub->meta + t->type_size, own ? (const char *)pub->own_sender : t->sender, sender_size);
-    memset(pub->meta + t->type_size + sender_size, 0, 8);
-    pub->type_size = (uint8_t)t->type_size;
+/* The publisher is usable, and type and sender are those that the next message carries. */
+static inline int admit(slipring_publisher *pub, const struct message_meta *m) {
+    int code = slr_publisher_usable(pub);
+    if (code) return code;
+    if (m->type_size > SLIPRING_MAX_TYPE)
+        return slr_error(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes, at most %d", m->type_size, SLIPRING_MAX_TYPE);
+    bool own = !m->sender;
+    if (own && pub->meta_is_own && m->type_size == pub->type_size &&
+        (m->type_size == 0 || memcmp(pub->meta, m->type, m->type_size) == 0))
+        return SLIPRING_OK;
+    size_t sender_size = own ? pub->own_sender_size : m->sender_size;
+    memcpy(pub->meta, m->type, m->type_size);
+    memcpy(pub->meta + m->type_size, own ? (const char *)pub->own_sender : m->sender, sender_size);
+    memset(pub->meta + m->type_size + sender_size, 0, 8);
+    pub->type_size = (uint8_t)m->type_size;
     pub->sender_size = (uint8_t)sender_size;
     pub->meta_is_own = own;
-}
-
-static inline int check_type(size_t type_size) {
-    if (type_size <= SLIPRING_MAX_TYPE) return SLIPRING_OK;
-    return slr_error(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes, at most %d", type_size, SLIPRING_MAX_TYPE);
-}
-
-static inline int admit(slipring_publisher *pub, const struct message_meta *meta) {
-    int code = slr_publisher_usable(pub);
-    if (!code) code = check_type(meta->type_size);
-    if (!code) set_meta(pub, meta);
-    return code;
+    return SLIPRING_OK;
 }
 
 static inline size_t meta_size(const slipring_publisher *pub) { return (size_t)pub->type_size + pub->sender_size; }
@@ -106,29 +100,17 @@ static inline void prefetch_ahead(const slipring_publisher *pub, const struct sl
 
 static inline size_t meta_word_count(const slipring_publisher *pub) { return slr_round8(meta_size(pub)) / 8; }
 
-/* Behind a body at `place`: type and sender, so many words. */
-static inline void write_meta(const slipring_publisher *pub, size_t words, uint8_t *place, size_t size) {
-    _Atomic uint64_t *to = (_Atomic uint64_t *)(void *)(place + slr_round8(size));
+/* Behind a body at `payload`: type and sender, so many words. */
+static inline void write_meta(const slipring_publisher *pub, size_t words, uint8_t *payload, size_t size) {
+    _Atomic uint64_t *to = (_Atomic uint64_t *)(void *)(payload + slr_round8(size));
     for (size_t i = 0; i < words; i++) slr_store_relaxed(to + i, pub->meta_words[i]);
 }
 
 static inline void commit(slipring_publisher *pub, uint64_t seq, uint64_t end, size_t size, uint64_t lengths, int64_t now) {
-    slr_commit(&pub->claimer, pub->s, seq, end, lengths, now);
+    const struct slr_segment *ring = pub->s;
+    slr_commit(&pub->claimer, ring, slr_slot_of(ring, seq), slr_ready_word(&pub->claimer, ring, seq), seq, end, lengths, now);
     slr_count(&pub->self->published, 1);
     slr_count(&pub->self->bytes, size);
-}
-
-/* Writes a claimed message and makes it readable. */
-static inline void write_and_commit(slipring_publisher *pub, const struct slr_claimed *claim, const void *body, size_t size,
-                                    uint64_t reserved, int64_t now) {
-    uint8_t *place = body_address(pub->s, claim->start);
-    if (!SLR_DEFECT(body_written_after_commit)) slr_copy_in(place, body, size);
-    write_meta(pub, meta_word_count(pub), place, size);
-    SLR_CRASH_POINT("send.filled");
-    if (SLR_DEFECT(send_does_more)) slr_defect_do_more();
-    uint64_t lengths = slr_lengths(size, pub->type_size, pub->sender_size);
-    commit(pub, claim->seq, claim->start + reserved, size, lengths, now);
-    if (SLR_DEFECT(body_written_after_commit)) slr_copy_in(place, body, size);
 }
 
 /* One message ----------------------------------------------------------------------------------------------- */
@@ -143,7 +125,14 @@ static inline int send_one(slipring_publisher *pub, const void *body, size_t siz
     SLR_CRASH_POINT("send.claimed");
     prefetch_ahead(pub, &claim, 64);
     slr_readers_death_wake_set(pub);
-    write_and_commit(pub, &claim, body, size, reserved, now);
+    uint8_t *payload = body_address(pub->s, claim.start);
+    if (!SLR_DEFECT(body_written_after_commit)) slr_copy_in(payload, body, size);
+    write_meta(pub, meta_word_count(pub), payload, size);
+    SLR_CRASH_POINT("send.filled");
+    if (SLR_DEFECT(send_does_more)) slr_defect_do_more();
+    uint64_t lengths = slr_lengths(size, pub->type_size, pub->sender_size);
+    commit(pub, claim.seq, claim.start + reserved, size, lengths, now);
+    if (SLR_DEFECT(body_written_after_commit)) slr_copy_in(payload, body, size);
     *seq = claim.seq;
     return SLIPRING_OK;
 }
@@ -164,7 +153,7 @@ static inline int try_send(slipring_publisher *pub, const void *body, size_t siz
     return code;
 }
 
-/* There was no room. Apart from the usual case, which is to stay short. */
+/* After FULL: wait for room and try again until the deadline. Out of line, so that the usual case stays short. */
 static SLR_NOINLINE int send_when_room(slipring_publisher *pub, const void *body, size_t size, const struct message_meta *meta,
                                        int64_t time_ns, int64_t deadline_ns, uint64_t *seq) {
     for (;;) {
@@ -260,15 +249,15 @@ static struct slr_claimed write_and_commit_run(slipring_publisher *pub, struct s
     const uint64_t ready = slr_ready_word(&claimer, &s, claim.seq);
     uint64_t published = slr_load_relaxed(&self->published), bytes = slr_load_relaxed(&self->bytes);
     struct slr_slot *slot = slr_slot_of(&s, claim.seq);
-    uint8_t *place = body_address(&s, claim.start); /* mapped twice in a row: so all of them are */
-    for (const slipring_body *body = bodies; body < bodies + run; body++, slot++, place += reserved) {
-        slr_prefetch_write(place + ahead); /* of the next run, if there is one */
+    uint8_t *payload = body_address(&s, claim.start); /* mapped twice in a row: so all of them are */
+    for (const slipring_body *body = bodies; body < bodies + run; body++, slot++, payload += reserved) {
+        slr_prefetch_write(payload + ahead); /* of the next run, if there is one */
         slr_prefetch_write(slot + RUN);
-        slr_copy_in(place, body->data, body->size);
-        write_meta(pub, meta_words, place, body->size);
+        slr_copy_in(payload, body->data, body->size);
+        write_meta(pub, meta_words, payload, body->size);
         SLR_CRASH_POINT("send.filled");
         claim.start += reserved;
-        slr_commit_slot(&claimer, &s, slot, ready, claim.seq++, claim.start, meta_lengths | body->size, now);
+        slr_commit(&claimer, &s, slot, ready, claim.seq++, claim.start, meta_lengths | body->size, now);
         slr_store_relaxed(&self->published, ++published);
         slr_store_relaxed(&self->bytes, bytes += body->size);
     }

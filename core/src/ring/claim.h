@@ -102,8 +102,8 @@ static SLR_ALWAYS_INLINE bool slr_claim_quickly(struct slr_claimer *c, uint64_t 
 }
 
 /* Makes the filled message readable: in its slot, by its word. s: the claimer's, or a copy of it. */
-static inline void slr_commit_slot(struct slr_claimer *c, const struct slr_segment *s, struct slr_slot *slot, uint64_t ready,
-                                   uint64_t seq, uint64_t end, uint64_t lengths, int64_t time_ns) {
+static inline void slr_commit(struct slr_claimer *c, const struct slr_segment *s, struct slr_slot *slot, uint64_t ready,
+                              uint64_t seq, uint64_t end, uint64_t lengths, int64_t time_ns) {
     if (SLR_DEFECT(ready_before_lengths)) slr_store_release(&slot->word, ready);
     slr_store_relaxed(&slot->lengths, lengths);
     slr_store_relaxed(&slot->time_ns, time_ns);
@@ -123,11 +123,6 @@ static inline void slr_commit_slot(struct slr_claimer *c, const struct slr_segme
 
 static inline uint64_t slr_ready_word(const struct slr_claimer *c, const struct slr_segment *s, uint64_t seq) {
     return slr_word(SLR_READY, c->entry, slr_lap(s, seq));
-}
-
-static inline void slr_commit(struct slr_claimer *c, const struct slr_segment *s, uint64_t seq, uint64_t end, uint64_t lengths,
-                              int64_t time_ns) {
-    slr_commit_slot(c, s, slr_slot_of(s, seq), slr_ready_word(c, s, seq), seq, end, lengths, time_ns);
 }
 
 #endif
