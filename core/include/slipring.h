@@ -140,7 +140,7 @@ int slipring_publisher_send_as(slipring_publisher *pub, const void *body, size_t
 typedef int (*slipring_precommit)(void *context, uint64_t seq);
 int slipring_publisher_send_precommit(slipring_publisher *pub, const void *body, size_t size, const char *type,
                                   size_t type_size, const char *sender, size_t sender_size, int64_t time_ns,
-                                  slipring_precommit note, void *context, uint64_t *seq);
+                                  slipring_precommit callback, void *context, uint64_t *seq);
 /* Whether a body of that size and type could ever be sent: OK, TOO_LARGE, BAD_ARGUMENT and so on. */
 int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *type, size_t type_size);
 /* Never waits; sends a prefix of the bodies, tells how many, and says why it stopped (SLIPRING_OK: all). */
@@ -234,7 +234,7 @@ typedef struct slipring_columns {
     int32_t *ends; /* where each body ends in data */
     uint8_t *data;
     size_t data_used, data_room; /* room at most INT32_MAX */
-    const uint64_t *names; /* type, then sender, as they lie behind a body: in whole words, zeros at the end */
+    const uint64_t *meta_words; /* type, then sender, as they lie behind a body: in whole words, zeros at the end */
     uint8_t type_size, sender_size;
 } slipring_columns;
 size_t slipring_subscriber_take_columns(slipring_subscriber *sub, slipring_columns *columns, size_t limit);
@@ -308,7 +308,7 @@ void slipring_frame_writer_stop(slipring_frame_writer *writer);
 void slipring_frame_writer_close(slipring_frame_writer *writer);
 const slipring_stream *slipring_frame_writer_streams(const slipring_frame_writer *writer, size_t *count);
 int slipring_frame_writer_take(slipring_frame_writer *writer, uint32_t stream, slipring_frame_buffer *out);
-int slipring_frame_writer_send(slipring_frame_writer *writer, uint32_t buffer, const slipring_frame_message *note,
+int slipring_frame_writer_send(slipring_frame_writer *writer, uint32_t buffer, const slipring_frame_message *message,
                                uint64_t *id, uint64_t *seq);
 int slipring_frame_writer_abort(slipring_frame_writer *writer, uint32_t buffer);
 
@@ -458,12 +458,12 @@ typedef struct slipring_cursor_info {
 } slipring_cursor_info;
 
 int slipring_inspector_open(const char *bus, const char *topic, slipring_inspector **out);
-void slipring_inspector_close(slipring_inspector *looker);
-int slipring_inspector_topic(slipring_inspector *looker, slipring_topic_info *out);
-int slipring_inspector_writer(slipring_inspector *looker, uint32_t entry, slipring_writer_info *out);
-int slipring_inspector_reader(slipring_inspector *looker, uint32_t entry, slipring_reader_info *out);
-int slipring_inspector_cursor(slipring_inspector *looker, uint32_t entry, slipring_cursor_info *out);
-int slipring_inspector_verify(slipring_inspector *looker); /* OK or SLIPRING_CORRUPT with what is wrong */
+void slipring_inspector_close(slipring_inspector *inspector);
+int slipring_inspector_topic(slipring_inspector *inspector, slipring_topic_info *out);
+int slipring_inspector_writer(slipring_inspector *inspector, uint32_t entry, slipring_writer_info *out);
+int slipring_inspector_reader(slipring_inspector *inspector, uint32_t entry, slipring_reader_info *out);
+int slipring_inspector_cursor(slipring_inspector *inspector, uint32_t entry, slipring_cursor_info *out);
+int slipring_inspector_verify(slipring_inspector *inspector); /* OK or SLIPRING_CORRUPT with what is wrong */
 
 /* Ranges: what lies between two sequences, read as often as need be, by who has no entry in any table and holds nothing
  * back. Used by one thread at a time. */

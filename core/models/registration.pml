@@ -8,7 +8,7 @@
  *     publisher.c   attach, lock_entry, own_entry, slipring_publisher_close
  *     claim.c       slr_claimer_start; reclaim.c  slr_abandon_claims (what the entry's last owner left)
  *     reclaim.c       slr_sweep_readers, slr_sweep_writers, abandon_dead_claims; reclaim.c  slr_sweep_reader
- *     reclaim.c     advance_freed, lowest_hold with check_lives (holds of the dead are lifted)
+ *     reclaim.c     advance_freed, lowest_hold with check_alive (holds of the dead are lifted)
  *     slot_state.c        slr_slot_read_claim (a reader passes over a dead writer's claim)
  *     peers.c       slr_lock_try, slr_lock_held: a lock is its owner's until it is closed or its owner dies
  *

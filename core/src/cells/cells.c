@@ -127,17 +127,17 @@ static bool lap_is_right(const struct slr_cells *c, uint32_t index, uint64_t cou
     return slr_cells_word_lap(c, slr_load_acquire(&c->slot[index].word)) == lap;
 }
 
-static bool place(const struct slr_cells *c, uint8_t *seen, uint32_t cell) {
+static bool seen_once(const struct slr_cells *c, uint8_t *seen, uint32_t cell) {
     return cell < c->cell_count && !seen[cell]++;
 }
 
 /* Every cell in exactly one place. */
 static bool complete(const struct slr_cells *c, const struct account *a, uint8_t *seen) {
-    bool right = place(c, seen, a->done ? a->intent.get : a->intent.own);
+    bool right = seen_once(c, seen, a->done ? a->intent.get : a->intent.own);
     for (uint32_t i = 0; i < c->depth && right; i++) {
         bool finished = a->done && i == slr_cells_index(c, a->turn);
         uint32_t kept = finished ? a->intent.keep : (uint32_t)(slr_load_relaxed(&c->slot[i].kept) & NUMBER_MASK);
-        right = place(c, seen, slr_cells_word_cell(c, slr_load_acquire(&c->slot[i].word))) && place(c, seen, kept) &&
+        right = seen_once(c, seen, slr_cells_word_cell(c, slr_load_acquire(&c->slot[i].word))) && seen_once(c, seen, kept) &&
                 lap_is_right(c, i, a->turn + a->done);
     }
     return right;

@@ -110,7 +110,7 @@ int slipring_cells_writer_commit(slipring_cells_writer *w, uint64_t *seq) {
     if (seq) *seq = w->put.seq;
     SLR_CRASH_POINT("cells.put.filled");
     if (code) return code;
-    slr_death_wake_set(SLR_DEFECT(cells_writer_makes_no_will) ? &w->c->header->writer_pid : &w->c->header->orphan);
+    slr_death_wake_set(SLR_DEFECT(cells_writer_sets_no_death_wake) ? &w->c->header->writer_pid : &w->c->header->orphan);
     code = slr_cells_commit(w->c, &w->put);
     /* Partner: wait_slice. */
     if (!code && slr_load_seq_cst(&w->c->header->wake) & (SLR_WAKE_SLEEPING | SLR_WAKE_WAKING)) slr_wake_all(&w->c->header->wake);

@@ -34,7 +34,7 @@ int slr_cells_corrupt(const char *what) {
 static uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 /* Fills what follows from depth and item_size; false if they are out of their limits. */
-static bool place(struct slr_cells_header *h) {
+static bool compute_geometry(struct slr_cells_header *h) {
     if (h->depth < 1 || h->depth > SLR_CELLS_MAX_DEPTH || h->item_size < 1 || h->item_size > SLR_CELLS_MAX_ITEM) return false;
     h->page_size = SLR_PAGE;
     h->cell_count = 2 * h->depth + 1;
@@ -95,7 +95,7 @@ static int create_locked(int directory, const char *name, const slipring_cells_s
     memset(&h, 0, sizeof h);
     h.depth = s->depth ? s->depth : SLR_CELLS_DEFAULT_DEPTH;
     h.item_size = s->item_size;
-    place(&h);
+    compute_geometry(&h);
     fill_header(&h, s);
     int code = slr_file_make(directory, h.file_size, s->mode ? s->mode : 0600, "depth", &fd);
     SLR_CRASH_POINT("cells.create.made");
@@ -111,11 +111,11 @@ static int create_locked(int directory, const char *name, const slipring_cells_s
 
 static int create(const char *bus, const char *name, const slipring_cells_settings *s) {
     int directory;
-    int code = slr_turn_take(bus, name, SUFFIX, &directory);
+    int code = slr_bus_lock(bus, name, SUFFIX, &directory);
     if (code) return code;
     code = slr_name_check_free(directory, name, SUFFIX);
     if (!code) code = create_locked(directory, name, s);
-    if (!code || !SLR_DEFECT(turn_kept_after_failure)) slr_turn_end(directory);
+    if (!code || !SLR_DEFECT(bus_lock_kept_after_failure)) slr_bus_unlock(directory);
     return code;
 }
 
@@ -177,7 +177,7 @@ static int check_header(int fd, const char *name, const struct slr_cells_header 
                                         h->layout_hash == slipring_layout_hash_of(SUFFIX));
     if (code) return code;
     struct slr_cells_header right = {.depth = h->depth, .item_size = h->item_size};
-    if (!place(&right) || h->page_size != right.page_size || h->cell_count != right.cell_count ||
+    if (!compute_geometry(&right) || h->page_size != right.page_size || h->cell_count != right.cell_count ||
         h->cell_stride != right.cell_stride || h->slots_offset != right.slots_offset ||
         h->cells_offset != right.cells_offset || h->file_size != right.file_size ||
         (h->format_size > SLIPRING_MAX_FORMAT && !SLR_DEFECT(format_of_any_length)))
@@ -280,7 +280,7 @@ int slr_cells_check_often(struct slr_cells *c) {
 int slipring_cells_remove(const char *bus, const char *name) {
     int directory;
     int code = slipring_check_name("topic", name);
-    if (!code) code = slr_turn_take(bus, name, SUFFIX, &directory);
+    if (!code) code = slr_bus_lock(bus, name, SUFFIX, &directory);
     if (code) return code;
     /* Damaged ones cannot be opened, but can be removed; those that we may not write, not by us; those that we cannot open
      * now, later, since their users must be told. */
@@ -297,6 +297,6 @@ int slipring_cells_remove(const char *bus, const char *name) {
         slr_death_wake_clear();
         slr_cells_close(c);
     }
-    slr_turn_end(directory);
+    slr_bus_unlock(directory);
     return code;
 }

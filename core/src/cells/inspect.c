@@ -55,7 +55,7 @@ int slipring_cells_inspect(const char *bus, const char *name, slipring_cells_inf
 }
 
 /* Whoever gets the lock knows that the last owner is dead. */
-static bool forget(const struct slr_cells *c, _Atomic uint32_t *pid, uint64_t lock) {
+static bool free_end(const struct slr_cells *c, _Atomic uint32_t *pid, uint64_t lock) {
     if (slr_load_relaxed(pid) == 0 || !slr_lock_try(c->fd, lock)) return false;
     SLR_CRASH_POINT("cells.sweep.locked");
     bool left = slr_load_relaxed(pid) != 0;
@@ -68,8 +68,8 @@ int slipring_cells_sweep(const char *bus, const char *name, uint32_t *swept) {
     struct slr_cells *c;
     int code = slr_cells_open(bus, name, true, &c);
     if (code) return code;
-    *swept = forget(c, &c->header->writer_pid, SLR_CELLS_WRITER_LOCK);
-    *swept += forget(c, &c->header->reader_pid, SLR_CELLS_READER_LOCK);
+    *swept = free_end(c, &c->header->writer_pid, SLR_CELLS_WRITER_LOCK);
+    *swept += free_end(c, &c->header->reader_pid, SLR_CELLS_READER_LOCK);
     slr_cells_close(c);
     return SLIPRING_OK;
 }

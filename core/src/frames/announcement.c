@@ -69,7 +69,7 @@ int slr_announcement_before(slipring_subscriber *sub, struct slr_announcement *o
 }
 
 void slr_frames_counts(const struct slr_pool *pool, const struct slr_announcement *newest, uint64_t *counts) {
-    bool told = newest && newest->frame.pool == pool->generation && newest->count == pool->stream_count;
-    if (SLR_DEFECT(frame_ids_restart)) told = false;
-    for (uint32_t i = 0; i < pool->stream_count; i++) counts[i] = told ? newest->counts[i] : pool->first_id[i];
+    bool current = newest && newest->frame.pool == pool->generation && newest->count == pool->stream_count;
+    if (SLR_DEFECT(frame_ids_restart)) current = false;
+    for (uint32_t i = 0; i < pool->stream_count; i++) counts[i] = current ? newest->counts[i] : pool->first_id[i];
 }

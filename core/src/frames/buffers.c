@@ -43,7 +43,7 @@ struct readers {
     uint64_t passed; /* every reader is at this sequence or beyond; 0 if there is none */
 };
 
-static struct readers look_at_readers(const slipring_frame_writer *w, bool check_lives) {
+static struct readers scan_readers(const slipring_frame_writer *w, bool check_alive) {
     const struct slr_segment *s = w->s;
     struct readers found = {0, UINT64_MAX};
     uint32_t count = slr_load_relaxed(&s->readers->high_reader);
@@ -57,7 +57,7 @@ static struct readers look_at_readers(const slipring_frame_writer *w, bool check
          * the reader's release: it has done with a frame before we write over it. */
         uint64_t position = slr_load_acquire(&r->position), pool = slr_load_acquire(&r->pool), held = slr_load_acquire(&r->held);
         bool holds = pool == w->pool->generation && held;
-        if (check_lives && holds && !SLR_DEFECT(dead_reader_bits_kept) && slr_sweep_reader(s, e, state)) continue;
+        if (check_alive && holds && !SLR_DEFECT(dead_reader_bits_kept) && slr_sweep_reader(s, e, state)) continue;
         if (holds && !SLR_DEFECT(held_frames_overwritten)) found.held |= held;
         if (position < found.passed) found.passed = position;
     }
@@ -97,17 +97,17 @@ static bool claim(slipring_frame_writer *w, int buffer) {
     slr_store_relaxed(word, SLR_DEFECT(buffer_not_marked_writing) ? before : writing);
     SLR_CRASH_POINT("frame.marked");
     slr_fence_seq_cst(); /* partner: the fence in hold (reader.c) */
-    if (!(look_at_readers(w, false).held >> buffer & 1)) return true;
+    if (!(scan_readers(w, false).held >> buffer & 1)) return true;
     slr_store_release(word, before);
     SLR_CRASH_POINT("frame.left_alone");
     return false;
 }
 
 static int take_any(slipring_frame_writer *w, uint32_t stream) {
-    for (int check_lives = 0; check_lives <= 1; check_lives++) {
+    for (int check_alive = 0; check_alive <= 1; check_alive++) {
         uint64_t tried = w->open;
         for (;;) {
-            struct readers readers = look_at_readers(w, check_lives);
+            struct readers readers = scan_readers(w, check_alive);
             int buffer = choose(w, stream, tried | readers.held, readers.passed);
             if (buffer < 0) break;
             if (claim(w, buffer)) return buffer;
@@ -140,7 +140,7 @@ int slipring_frame_writer_take(slipring_frame_writer *w, uint32_t stream, slipri
     w->seq[buffer] = 0;
     w->taken_ns[buffer] = slr_clock_realtime_ns();
     *out = (slipring_frame_buffer){.buffer = (uint32_t)buffer,
-                                   .data = w->pool->base + w->pool->place[buffer],
+                                   .data = w->pool->base + w->pool->offset[buffer],
                                    .size = w->pool->frame_bytes[stream]};
     return SLIPRING_OK;
 }
@@ -175,13 +175,13 @@ static void give_back(slipring_frame_writer *w, uint32_t buffer, uint64_t number
     w->open &= ~(UINT64_C(1) << buffer);
 }
 
-int slipring_frame_writer_send(slipring_frame_writer *w, uint32_t buffer, const slipring_frame_message *note, uint64_t *id,
+int slipring_frame_writer_send(slipring_frame_writer *w, uint32_t buffer, const slipring_frame_message *message, uint64_t *id,
                                uint64_t *seq) {
     int code = check_open(w, buffer);
     if (!code) code = check_usable(w);
     if (code) return code;
-    if (note->meta_size > SLIPRING_MAX_FRAME_META)
-        return slr_error(SLIPRING_TOO_LARGE, "meta", "a frame's metadata has %u bytes, at most %d", note->meta_size,
+    if (message->meta_size > SLIPRING_MAX_FRAME_META)
+        return slr_error(SLIPRING_TOO_LARGE, "meta", "a frame's metadata has %u bytes, at most %d", message->meta_size,
                          SLIPRING_MAX_FRAME_META);
     uint32_t stream = stream_of(w->pool, buffer);
     const char *name = w->pool->stream[stream].name;
@@ -189,14 +189,14 @@ int slipring_frame_writer_send(slipring_frame_writer *w, uint32_t buffer, const 
     struct slr_frame frame = {.pool = w->pool->generation,
                               .number = number,
                               .id = w->counts[stream],
-                              .start_ns = note->start_ns ? note->start_ns : w->taken_ns[buffer],
-                              .end_ns = note->end_ns ? note->end_ns : slr_clock_realtime_ns(),
+                              .start_ns = message->start_ns ? message->start_ns : w->taken_ns[buffer],
+                              .end_ns = message->end_ns ? message->end_ns : slr_clock_realtime_ns(),
                               .buffer = buffer,
                               .stream = stream,
-                              .meta_size = note->meta_size,
-                              .meta_kind = note->meta_kind,
+                              .meta_size = message->meta_size,
+                              .meta_kind = message->meta_kind,
                               .run = w->run};
-    size_t size = compose(w, &frame, note->meta);
+    size_t size = compose(w, &frame, message->meta);
     /* Before the announcement, whose release and acquire bring it, and the frame itself, to its readers. */
     const uint64_t sent = slr_buffer_word(SLR_BUFFER_SENT, number);
     if (!SLR_DEFECT(frame_announced_before_finished)) slr_store_release(&w->pool->buffer[buffer].word, sent);

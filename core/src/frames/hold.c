@@ -53,7 +53,7 @@ static bool hold(slipring_frame_reader *r, const struct slr_frame *f) {
 
 static void describe(const slipring_frame_reader *r, slipring_frame *out) {
     const struct slr_announcement *a = &r->news;
-    *out = (slipring_frame){.data = r->pool->base + r->pool->place[a->frame.buffer],
+    *out = (slipring_frame){.data = r->pool->base + r->pool->offset[a->frame.buffer],
                             .size = r->pool->frame_bytes[a->frame.stream],
                             .stream = &r->pool->stream[a->frame.stream],
                             .meta = a->meta,
@@ -106,24 +106,24 @@ int slipring_frame_reader_take(slipring_frame_reader *r, slipring_frame *out) {
 
 static struct slr_pool **find_pool(slipring_frame_reader *r, uint64_t serial) {
     if (r->pool && r->pool->serial == serial) return &r->pool;
-    struct slr_pool **place = &r->older;
-    while (*place && (*place)->serial != serial) place = &(*place)->next;
-    return place;
+    struct slr_pool **link = &r->older;
+    while (*link && (*link)->serial != serial) link = &(*link)->next;
+    return link;
 }
 
 int slipring_frame_reader_release(slipring_frame_reader *r, uint64_t token) {
-    struct slr_pool **place = find_pool(r, token >> 6), *pool = *place;
+    struct slr_pool **link = find_pool(r, token >> 6), *pool = *link;
     uint64_t bit = UINT64_C(1) << (token & 63);
     if (!pool || !(pool->held & bit)) return slr_error(SLIPRING_BAD_ARGUMENT, "token", "this reader does not hold that frame");
     pool->held &= ~bit;
     if (pool == r->pool) {
         int code = slr_read_check(r->sub);
         if (code == SLIPRING_FORKED) return code;
-        /* Release, partner of the writer's acquire (look_at_readers): we have done with it. */
+        /* Release, partner of the writer's acquire (scan_readers): we have done with it. */
         slr_store_release(&r->sub->self->held, pool->held);
         SLR_CRASH_POINT("frame_reader.released");
     } else if (!pool->held) {
-        *place = pool->next;
+        *link = pool->next;
         slr_pool_close(pool);
     }
     return SLIPRING_OK;

@@ -63,7 +63,7 @@ int slr_pool_plan(struct slr_pool *pool, const slipring_stream *streams, size_t 
     memset(pool, 0, sizeof *pool);
     if (count < 1 || count > SLR_POOL_STREAMS)
         return slr_error(SLIPRING_BAD_ARGUMENT, "streams", "there are 1 to %u streams, not %zu", SLR_POOL_STREAMS, count);
-    uint64_t place = BUFFERS_OFFSET;
+    uint64_t offset = BUFFERS_OFFSET;
     for (size_t i = 0; i < count; i++) {
         uint64_t bytes = 0;
         int code = check_stream(&streams[i], &bytes);
@@ -77,14 +77,14 @@ int slr_pool_plan(struct slr_pool *pool, const slipring_stream *streams, size_t 
         pool->frame_bytes[i] = bytes;
         pool->first_buffer[i] = pool->buffer_count;
         for (uint32_t b = 0; b < streams[i].buffers; b++) {
-            pool->place[pool->buffer_count++] = place;
-            place += (bytes + SLR_PAGE - 1) / SLR_PAGE * SLR_PAGE;
+            pool->offset[pool->buffer_count++] = offset;
+            offset += (bytes + SLR_PAGE - 1) / SLR_PAGE * SLR_PAGE;
         }
         pool->stream_count++;
-        if (place > MAX_FILE)
+        if (offset > MAX_FILE)
             return slr_error(SLIPRING_BAD_ARGUMENT, "buffers", "the buffers need more than 2**40 bytes in all");
     }
-    pool->file_size = place;
+    pool->file_size = offset;
     return SLIPRING_OK;
 }
 
@@ -149,7 +149,7 @@ static int fill_file(int fd, const struct slr_pool *plan, uint64_t topic_generat
 int slr_pool_create(const char *bus, const char *topic, const struct slr_pool *plan, uint64_t topic_generation,
                     uint64_t runs, uint32_t mode) {
     int directory, fd = -1;
-    int code = slr_turn_take(bus, topic, "frames", &directory);
+    int code = slr_bus_lock(bus, topic, "frames", &directory);
     if (code) return code;
     code = slr_file_make(directory, plan->file_size, mode, "buffers", &fd);
     if (!code && !SLR_DEFECT(pool_placed_before_filled)) code = fill_file(fd, plan, topic_generation, runs);
@@ -157,11 +157,11 @@ int slr_pool_create(const char *bus, const char *topic, const struct slr_pool *p
     if (!code) code = slr_file_link(fd, directory, topic, "frames-new");
     SLR_CRASH_POINT("pool.not_in_place");
     if (!code && (code = slr_file_rename(directory, topic, "frames-new", "frames")))
-        slr_file_forget(directory, topic, "frames-new");
+        slr_file_unlink_quietly(directory, topic, "frames-new");
     if (!code && SLR_DEFECT(pool_placed_before_filled)) code = fill_file(fd, plan, topic_generation, runs);
     SLR_CRASH_POINT("pool.in_place");
     if (fd >= 0) close(fd);
-    slr_turn_end(directory);
+    slr_bus_unlock(directory);
     return code;
 }
 

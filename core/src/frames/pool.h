@@ -20,7 +20,7 @@ struct slr_pool {
     uint64_t first_id[SLR_POOL_STREAMS];
     uint32_t first_buffer[SLR_POOL_STREAMS];
     uint64_t frame_bytes[SLR_POOL_STREAMS];
-    uint64_t place[SLR_POOL_BUFFERS]; /* of each buffer in the file */
+    uint64_t offset[SLR_POOL_BUFFERS]; /* of each buffer in the file */
     uint64_t file_size;
 
     struct slr_pool_header *header; /* read-only for subscribers */
@@ -37,7 +37,7 @@ static inline uint64_t slr_buffer_word(enum slr_buffer_state state, uint64_t num
 static inline enum slr_buffer_state slr_buffer_state_of(uint64_t word) { return (enum slr_buffer_state)(word & 3); }
 static inline uint64_t slr_buffer_number(uint64_t word) { return word >> 2; }
 
-/* Fills the sizes and places from the streams: OK, or BAD_ARGUMENT naming the argument. */
+/* Fills the sizes and offsets from the streams: OK, or BAD_ARGUMENT naming the argument. */
 int slr_pool_plan(struct slr_pool *pool, const slipring_stream *streams, size_t count);
 bool slr_pool_same_streams(const struct slr_pool *a, const struct slr_pool *b);
 int slr_pool_find(const struct slr_pool *pool, const char *stream); /* -1: there is none of that name */

@@ -177,7 +177,7 @@ static void adopt(slipring_frame_reader *r, struct slr_pool *pool) {
     expect_by_name(r, pool);
     pool->serial = ++r->serial;
     r->pool = pool;
-    /* The mask before the pool: no bit of the old one is ever taken for one of the new (look_at_readers). */
+    /* The mask before the pool: no bit of the old one is ever taken for one of the new (scan_readers). */
     slr_store_release(&r->sub->self->held, 0);
     SLR_CRASH_POINT("frame_reader.let_go");
     slr_store_release(&r->sub->self->pool, pool->generation);

@@ -13,10 +13,10 @@
 #define AT_ONCE 64 /* rows that are lost together when one of them was overwritten */
 #define WRITER (SLR_WRITER_MASK << 2)
 
-static inline bool same_names(const slipring_columns *c, const uint8_t *shared) {
+static inline bool same_meta(const slipring_columns *c, const uint8_t *shared) {
     const _Atomic uint64_t *words = (const void *)shared;
     for (size_t i = 0, count = (size_t)slr_round8((uint64_t)c->type_size + c->sender_size) / 8; i < count; i++)
-        if (slr_load_relaxed(words + i) != c->names[i]) return false;
+        if (slr_load_relaxed(words + i) != c->meta_words[i]) return false;
     return true;
 }
 
@@ -24,7 +24,7 @@ static inline bool same_names(const slipring_columns *c, const uint8_t *shared) 
 struct alike {
     uint64_t lengths, end; /* of the first */
     uint64_t body, size;   /* what a message takes of its sender's bytes, and of the ring's */
-    const uint8_t *place;  /* of the first body; the others follow it */
+    const uint8_t *payload;  /* of the first body; the others follow it */
     size_t most;           /* as many as can lie there, in slots without a wrap */
 };
 
@@ -42,7 +42,7 @@ static bool alike_from(const slipring_subscriber *sub, const slipring_columns *c
                           .end = end,
                           .body = body,
                           .size = size,
-                          .place = s->payload + ((end - size) & s->payload_mask & ~UINT64_C(7)),
+                          .payload = s->payload + ((end - size) & s->payload_mask & ~UINT64_C(7)),
                           .most = (size_t)(slots < fit ? slots : fit)};
     return true;
 }
@@ -53,14 +53,14 @@ static size_t alike_count(const struct slr_segment *s, uint64_t seq, const struc
                           int64_t *times_ns) {
     const struct slr_slot *slot = slr_slot_of(s, seq);
     const uint64_t ready = slr_word(SLR_READY, 0, slr_lap(s, seq)), lengths = a->lengths, size = a->size;
-    const uint8_t *place = a->place;
+    const uint8_t *payload = a->payload;
     uint64_t end = a->end;
     size_t row = 0;
-    for (; row < count; row++, slot++, end += size, place += size) {
+    for (; row < count; row++, slot++, end += size, payload += size) {
         uint64_t word = slr_load_acquire(&slot->word); /* partner: slr_commit */
         if ((word & ~(uint64_t)WRITER) != ready || slr_load_relaxed(&slot->lengths) != lengths || slr_load_relaxed(&slot->end) != end) break;
         if (row + AHEAD < fetchable) __builtin_prefetch(slot + AHEAD);
-        __builtin_prefetch(place);
+        __builtin_prefetch(payload);
         if (times_ns) times_ns[row] = slr_load_relaxed(&slot->time_ns);
     }
     return row;
@@ -69,17 +69,17 @@ static size_t alike_count(const struct slr_segment *s, uint64_t seq, const struc
 /* Bodies into their column, as long as the names behind them are the wanted ones; how many. */
 static size_t alike_copy(const slipring_columns *columns, const struct alike *a, size_t count) {
     const slipring_columns c = *columns; /* by value: the compiler would read them again after every shared access */
-    const uint64_t body = a->body, size = a->size, names = slr_round8(body);
+    const uint64_t body = a->body, size = a->size, meta_at = slr_round8(body);
     uint8_t *to = c.data ? c.data + c.data_used : NULL;
-    const uint8_t *place = a->place;
+    const uint8_t *payload = a->payload;
     size_t row = 0;
     if (size == body) { /* nothing between them */
-        if (to) slr_copy_out(to, place, body * count);
+        if (to) slr_copy_out(to, payload, body * count);
         return count;
     }
-    for (; row < count && same_names(&c, place + names); row++, place += size) {
+    for (; row < count && same_meta(&c, payload + meta_at); row++, payload += size) {
         if (!to) continue;
-        slr_copy_out(to, place, body);
+        slr_copy_out(to, payload, body);
         to += body;
     }
     return row;
@@ -106,7 +106,7 @@ size_t slipring_subscriber_take_columns(slipring_subscriber *sub, slipring_colum
     const struct slr_segment *s = sub->s;
     size_t begun = c->rows;
     uint64_t bytes = 0, last = sub->position + limit;
-    if (slr_read_check(sub) || !slr_plain(sub)) return 0;
+    if (slr_read_check(sub) || !slr_reads_all(sub)) return 0;
     /* Not more than a sixteenth of the ring without telling publishers, who may be waiting for it. */
     if (limit > s->slot_count / 16) limit = s->slot_count / 16;
     for (size_t part, taken = 1; taken && c->rows - begun < limit && bytes < s->capacity / 16; c->rows += taken) {

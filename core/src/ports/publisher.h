@@ -54,13 +54,13 @@ static inline int slr_publisher_usable(slipring_publisher *pub) {
 
 /* Before something becomes readable, until readers were woken: whoever dies between has the kernel wake them. */
 static inline void slr_readers_death_wake_set(slipring_publisher *pub) {
-    slr_death_wake_set(SLR_DEFECT(publisher_makes_no_will) ? &pub->s->readers->space : &pub->s->readers->orphan);
+    slr_death_wake_set(SLR_DEFECT(publisher_sets_no_death_wake) ? &pub->s->readers->space : &pub->s->readers->orphan);
 }
 
 static inline void slr_wake_readers(slipring_publisher *pub) {
     /* Between publishing a message and looking for sleepers; partner: the sleeper announces itself, then looks for a
      * message. Without it both may miss the other and the wake-up is lost. */
-    if (SLR_DEFECT(will_revoked_before_wake)) slr_death_wake_clear();
+    if (SLR_DEFECT(death_wake_cleared_before_wake)) slr_death_wake_clear();
     slr_fence_seq_cst();
     SLR_CRASH_POINT("send.before_wake");
     slr_wake_sleepers(&pub->s->readers->wake);

@@ -187,7 +187,7 @@ static SLR_NOINLINE int peek_next(slipring_subscriber *sub, slipring_message *ou
 static int peek_message(slipring_subscriber *sub, slipring_message *out) {
     sub->peeked = false;
     int code = SLIPRING_LAPPED;
-    if (slr_plain(sub) && slr_ready_at(sub->s, sub->position)) code = slr_describe(sub, sub->position, out);
+    if (slr_reads_all(sub) && slr_ready_at(sub->s, sub->position)) code = slr_describe(sub, sub->position, out);
     if (code == SLIPRING_LAPPED)
         code = sub->conflate && !SLR_DEFECT(conflate_gives_next) ? peek_newest(sub, out) : peek_next(sub, out);
     sub->peeked = code == SLIPRING_OK;
@@ -295,7 +295,7 @@ int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_s
     int code = slr_read_check(sub);
     size_t count = 0;
     sub->peeked = false;
-    if (!code && slr_plain(sub)) code = drain_plain(sub, limit, sink, context, &count);
+    if (!code && slr_reads_all(sub)) code = drain_plain(sub, limit, sink, context, &count);
     if (!code && !count) code = drain_any(sub, limit, sink, context, &count);
     if (code == SLIPRING_FULL) code = SLIPRING_OK; /* the sink is, not the ring */
     sub->peeked = false;
@@ -308,7 +308,7 @@ int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_s
 
 /* For a wait ------------------------------------------------------------------------------------------------- */
 
-bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim) {
+bool slr_read_may_have_message(slipring_subscriber *sub, bool *behind_claim) {
     const struct slr_segment *s = sub->s;
     uint64_t word;
     /* Sequentially consistent: the second half of announcing oneself as a sleeper; partner: wake_readers. */

@@ -29,11 +29,11 @@ static inline int slr_describe(const slipring_subscriber *sub, uint64_t seq, sli
         return slr_intact(sub, seq) ? slr_error_damaged("a message has an impossible size") : SLIPRING_LAPPED;
     if (SLR_DEFECT(lengths_read_twice)) lengths = slr_load_relaxed(&slot->lengths), body = slr_lengths_body(lengths);
     if (SLR_DEFECT(messages_one_word_too_far)) end += 8;
-    const uint8_t *place = s->payload + ((end - size) & s->payload_mask & ~UINT64_C(7));
+    const uint8_t *payload = s->payload + ((end - size) & s->payload_mask & ~UINT64_C(7));
     *out = (slipring_message){.seq = seq,
                               .time_ns = slr_load_relaxed(&slot->time_ns),
-                              .body = place,
-                              .meta = place + slr_round8(body),
+                              .body = payload,
+                              .meta = payload + slr_round8(body),
                               .size = (uint32_t)body,
                               .type_size = slr_lengths_type(lengths),
                               .sender_size = slr_lengths_sender(lengths)};
@@ -41,6 +41,6 @@ static inline int slr_describe(const slipring_subscriber *sub, uint64_t seq, sli
 }
 
 /* Nothing is passed over but what never became a message. */
-static inline bool slr_plain(const slipring_subscriber *sub) { return !sub->conflate && !sub->filter; }
+static inline bool slr_reads_all(const slipring_subscriber *sub) { return !sub->conflate && !sub->filter; }
 
 #endif

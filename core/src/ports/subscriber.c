@@ -228,32 +228,32 @@ static uint64_t real_tail(const struct slr_segment *s) {
 
 /* A reclaimer that was at work when a cursor was made may have moved oldest past it; what the cursor holds is there, though,
  * up to freed. */
-static bool kept(const slipring_subscriber *sub, uint64_t position, uint64_t tail) {
+static bool held_by_cursor(const slipring_subscriber *sub, uint64_t position, uint64_t tail) {
     const struct slr_segment *s = sub->s;
     return sub->holds_position && sub->cursor >= 0 && position >= slr_load_acquire(&s->ring->freed) && tail - position <= s->slot_count;
 }
 
-struct place {
+struct start {
     uint64_t position;
     uint64_t lost;      /* messages between the place that was asked for and position */
     uint64_t abandoned; /* sequences below position, or SLR_UNKNOWN */
 };
 
 /* False: what was chosen has been reclaimed meanwhile. */
-static bool choose(const slipring_subscriber *sub, int start, uint64_t start_seq, uint64_t tail, struct place *out) {
+static bool choose_start(const slipring_subscriber *sub, int start, uint64_t start_seq, uint64_t tail, struct start *out) {
     const struct slr_segment *s = sub->s;
     uint64_t oldest = slr_load_acquire(&s->ring->oldest), position = tail;
-    struct slr_loss gap;
+    struct slr_loss loss;
     /* What is said of oldest here may be outdated the next moment, for a lossy reader; reading finds out and counts. */
     if (tail - oldest > s->slot_count) oldest = tail - s->slot_count;
     if (start == SLIPRING_START_OLDEST && !SLR_DEFECT(oldest_means_new)) position = oldest;
     if (start == SLIPRING_START_LAST && !SLR_DEFECT(last_means_new)) position = newest_message(s, oldest, tail);
     if (start == SLIPRING_START_SEQ) position = start_seq;
-    *out = (struct place){.position = position, .abandoned = SLR_UNKNOWN};
+    *out = (struct start){.position = position, .abandoned = SLR_UNKNOWN};
     if (position < oldest) {
-        if (kept(sub, position, tail)) return true;
-        if (slr_loss_from(s, position, position ? SLR_UNKNOWN : 0, &gap)) { /* asked for what is gone */
-            *out = (struct place){gap.oldest, gap.messages, gap.abandoned};
+        if (held_by_cursor(sub, position, tail)) return true;
+        if (slr_loss_from(s, position, position ? SLR_UNKNOWN : 0, &loss)) { /* asked for what is gone */
+            *out = (struct start){loss.oldest, loss.messages, loss.abandoned};
             if (SLR_DEFECT(start_forgets_abandoned)) out->abandoned = SLR_UNKNOWN;
             return true;
         }
@@ -263,19 +263,19 @@ static bool choose(const slipring_subscriber *sub, int start, uint64_t start_seq
 }
 
 int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq) {
-    struct place place;
+    struct start chosen;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         uint64_t tail = real_tail(sub->s);
         if (start == SLIPRING_START_SEQ && start_seq > tail)
             return slr_error(SLIPRING_BAD_ARGUMENT, "start",
                              "start=%" PRIu64 " has not been published yet: the next sequence is %" PRIu64, start_seq, tail);
-        if (choose(sub, start, start_seq, tail, &place)) break;
+        if (choose_start(sub, start, start_seq, tail, &chosen)) break;
     }
-    sub->lost += place.lost;
-    sub->position = place.position;
-    sub->abandoned = place.abandoned;
+    sub->lost += chosen.lost;
+    sub->position = chosen.position;
+    sub->abandoned = chosen.abandoned;
     sub->peeked = false;
-    sub->settled = place.position;
+    sub->settled = chosen.position;
     sub->settled_messages = sub->received + sub->filtered;
     if (sub->self) slr_store_relaxed(&sub->self->lost, sub->lost);
     return SLIPRING_OK;

@@ -41,7 +41,7 @@ struct slipring_subscriber {
     int64_t slice_ns; /* of a wait under way; 0: none is */
     /* Of the last wait: where and when it began, and how long it kept away from the slot (wait.c). */
     uint64_t waited_at;
-    int64_t waited_ns, away_ns;
+    int64_t waited_ns, backoff_ns;
     struct slr_filter *filter;
     _Atomic uint64_t interrupted;
 };
@@ -51,7 +51,7 @@ int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq);
 
 /* read.c */
 int slr_read_check(slipring_subscriber *sub);
-bool slr_read_maybe_ready(slipring_subscriber *sub, bool *behind_claim);
+bool slr_read_may_have_message(slipring_subscriber *sub, bool *behind_claim);
 int slr_read_accept(slipring_subscriber *sub); /* and to be followed by slr_read_show_progress, when others may know */
 void slr_read_show_progress(slipring_subscriber *sub);
 SLR_NOINLINE void slr_read_settle(slipring_subscriber *sub, uint64_t limit); /* the accounts of a conflating reader */

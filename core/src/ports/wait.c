@@ -38,8 +38,8 @@
 #define POLL_SLICE MS
 #define LONGEST_SPIN (10000 * MS)
 #define PIECE MS /* of spinning, in one call */
-#define SHORTEST_AWAY_NS 200
-#define LONGEST_AWAY_NS 10000
+#define SHORTEST_BACKOFF_NS 200
+#define LONGEST_BACKOFF_NS 10000
 #define STREAMING_NS 400u /* a message, on average */
 
 /* Topics that one thread sleeps on so that deaths wake it: three words each, beside our bell and that of a crowd. */
@@ -90,22 +90,22 @@ static bool has_message(const struct waiting *w) {
  * writer, who wants it twice for a message; left alone for a moment, it has several ready, and both go on undisturbed.
  * At first no longer than any answer takes. Twice as long as the last time where messages stream, which a longer absence
  * brings more of; one that brings no more is over with this. A small ring is not to run full meanwhile. */
-static int64_t keep_away_ns(const struct waiting *w, int64_t now) {
+static int64_t backoff_ns(const struct waiting *w, int64_t now) {
     if (w->count == 0) return 0;
     slipring_subscriber *sub = w->subs[0];
     uint64_t came = sub->position - sub->waited_at;
     bool streams = came > 1 && now - sub->waited_ns < (int64_t)(came * STREAMING_NS);
     bool has_room = came < sub->s->slot_count / 8 && came * sub->peeked_size < sub->s->capacity / 8;
-    int64_t away = !streams ? SHORTEST_AWAY_NS : has_room ? sub->away_ns * 2 : sub->away_ns / 2;
-    if (away < SHORTEST_AWAY_NS) away = SHORTEST_AWAY_NS;
+    int64_t backoff = !streams ? SHORTEST_BACKOFF_NS : has_room ? sub->backoff_ns * 2 : sub->backoff_ns / 2;
+    if (backoff < SHORTEST_BACKOFF_NS) backoff = SHORTEST_BACKOFF_NS;
     sub->waited_at = sub->position;
     sub->waited_ns = now;
-    return sub->away_ns = away < LONGEST_AWAY_NS ? away : LONGEST_AWAY_NS;
+    return sub->backoff_ns = backoff < LONGEST_BACKOFF_NS ? backoff : LONGEST_BACKOFF_NS;
 }
 
 static bool spin(const struct waiting *w, int64_t now, int64_t until, bool begins) {
-    int64_t away = begins ? now + keep_away_ns(w, now) : now;
-    while (now < away && now < until) {
+    int64_t backoff = begins ? now + backoff_ns(w, now) : now;
+    while (now < backoff && now < until) {
         slr_pause();
         now = slr_clock_monotonic_ns();
     }
@@ -120,12 +120,12 @@ static bool spin(const struct waiting *w, int64_t now, int64_t until, bool begin
 
 /* Sleep ------------------------------------------------------------------------------------------------------ */
 
-static bool anything(struct waiting *w) {
+static bool has_reason_to_wake(struct waiting *w) {
     bool found = w->bell && slr_load_acquire(w->bell) != w->seen_rings;
     for (size_t i = 0; i < w->count && !found; i++) {
         bool behind_claim;
-        found = slr_read_maybe_ready(w->subs[i], &behind_claim) || slr_load_relaxed(&w->subs[i]->interrupted) ||
-                (!SLR_DEFECT(no_look_for_removal) && slr_load_relaxed(&w->subs[i]->s->ring->removed));
+        found = slr_read_may_have_message(w->subs[i], &behind_claim) || slr_load_relaxed(&w->subs[i]->interrupted) ||
+                (!SLR_DEFECT(removal_not_checked) && slr_load_relaxed(&w->subs[i]->s->ring->removed));
         if (behind_claim || !w->subs[i]->s->readers_writable) w->must_poll = true;
     }
     return found;
@@ -203,7 +203,7 @@ static int sleep_on(struct waiting *w, struct slr_futex_word *words, int64_t sli
     do count += list_words(w, part_of(w, number), words + count);
     while (++number * w->each < w->count);
     w->must_poll = false;
-    if (!SLR_DEFECT(no_look_before_sleep) && anything(w)) return 0;
+    if (!SLR_DEFECT(no_check_before_sleep) && has_reason_to_wake(w)) return 0;
     int64_t now = slr_clock_monotonic_ns(), until = now + (w->must_poll ? POLL_SLICE : slice);
     if (SLR_DEFECT(waiting_polls) && !w->must_poll) until = now;
     if (until > deadline) until = deadline;
@@ -245,7 +245,7 @@ static int64_t next_slice(struct waiting *w) {
 
 /* Spins, at most for PIECE: then the caller looks, for signals and for claims of the dead, and comes again. How much of it
  * is done, the first subscriber knows by a slice below 0. True: no time to sleep yet. */
-static bool spin_a_piece(struct waiting *w, int64_t now, int64_t deadline, int64_t spin_ns) {
+static bool spin_piece(struct waiting *w, int64_t now, int64_t deadline, int64_t spin_ns) {
     int64_t spun = w->count ? -w->subs[0]->slice_ns : 0, left = spin_ns - spun, piece = w->count && left > PIECE ? PIECE : left;
     if (left > 0 && spin(w, now, now + piece < deadline ? now + piece : deadline, spun == 0)) return true;
     if (w->count) w->subs[0]->slice_ns = left > piece ? -(spun + piece) : 0;
@@ -263,7 +263,7 @@ int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell 
     int64_t now = slr_clock_monotonic_ns();
     if (now >= deadline_ns) return SLIPRING_TIMEOUT; /* whatever keeps arriving that is not for us */
     if (spin_ns > LONGEST_SPIN) spin_ns = LONGEST_SPIN;
-    if (spins && spin_a_piece(&w, now, deadline_ns, spin_ns)) return check(&w, false);
+    if (spins && spin_piece(&w, now, deadline_ns, spin_ns)) return check(&w, false);
     if (slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
     int64_t slice = next_slice(&w);
     int slept = sleep_slice(&w, slice, deadline_ns);

@@ -20,8 +20,8 @@ struct slr_claimed {
 };
 
 /* What a writer announces before it claims: the size of a message, and how many of them beyond the first. */
-#define SLR_WANT_SIZE ((UINT64_C(1) << 48) - 1)
-static inline uint64_t slr_want(uint64_t size, uint64_t count) { return size | (count - 1) << 48; }
+#define SLR_ANNOUNCED_SIZE ((UINT64_C(1) << 48) - 1)
+static inline uint64_t slr_announced(uint64_t size, uint64_t count) { return size | (count - 1) << 48; }
 
 /* Finishes a claim that is not yet counted in tail, if there is one. */
 void slr_claimer_help(const struct slr_segment *s);
@@ -60,11 +60,11 @@ static SLR_ALWAYS_INLINE bool slr_reserve(struct slr_claimer *c, uint64_t i, uin
                                uint64_t count) {
     const struct slr_segment *s = c->s;
     /* Release: helpers who see this want also see the tail of our claim before it. */
-    if (!SLR_DEFECT(size_announced_after_claim)) slr_store_release(&s->writer[c->entry].want, slr_want(size, count));
+    if (!SLR_DEFECT(size_announced_after_claim)) slr_store_release(&s->writer[c->entry].want, slr_announced(size, count));
     SLR_CRASH_POINT("claim.announced");
     const uint32_t owner = SLR_DEFECT(claim_without_owner) ? 0 : c->entry;
     if (!slr_cas(&slr_slot_of(s, i)->word, word, slr_word(SLR_CLAIMED, owner, slr_lap(s, i)))) return false;
-    if (SLR_DEFECT(size_announced_after_claim)) slr_store_release(&s->writer[c->entry].want, slr_want(size, count));
+    if (SLR_DEFECT(size_announced_after_claim)) slr_store_release(&s->writer[c->entry].want, slr_announced(size, count));
     SLR_CRASH_POINT("claim.reserved");
     slr_fence_release(); /* the slots' fields, too, may be being read for their last lap */
     uint64_t end = start + size;

@@ -53,9 +53,9 @@ bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t stat
     return true;
 }
 
-/* The lowest sequence below limit that somebody keeps from being passed (reliable_only) or reused. With check_lives
+/* The lowest sequence below limit that somebody keeps from being passed (reliable_only) or reused. With check_alive
  * (it costs a system call for each) the holds of the dead and expired are lifted. */
-static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, bool check_lives, uint64_t limit) {
+static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, bool check_alive, uint64_t limit) {
     uint64_t freed = slr_load_acquire(&s->ring->freed);
     uint32_t readers = clamp(slr_load_acquire(&s->readers->high_reader), s->reader_count);
     for (uint32_t e = 0; e < readers; e++) {
@@ -67,7 +67,7 @@ static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, boo
         /* Below freed it was never granted: its reader is about to find oldest beyond it. A reliable reader's 0 means
          * that it is choosing its place. */
         if (hold < freed && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
-        bool sweeps = check_lives && (!SLR_DEFECT(dead_holds_kept) || hold < freed);
+        bool sweeps = check_alive && (!SLR_DEFECT(dead_holds_kept) || hold < freed);
         if (hold >= limit || (sweeps && slr_sweep_reader(s, e, state))) continue;
         limit = hold;
     }
@@ -77,7 +77,7 @@ static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, boo
         uint64_t state = slr_load_acquire(&s->cursor[e].state);
         if (!slr_kind_is(state, SLR_KIND_CURSOR)) continue;
         uint64_t hold = slr_load_acquire(&s->cursor[e].position);
-        if (hold >= limit || (check_lives && slr_expire_cursor(s, e, state))) continue;
+        if (hold >= limit || (check_alive && slr_expire_cursor(s, e, state))) continue;
         limit = hold;
     }
     return limit;
@@ -124,11 +124,11 @@ static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint
 }
 
 /* Stores a value that follows from oldest being `from`; false if it has moved meanwhile. */
-static bool record(const struct slr_segment *s, uint64_t from, _Atomic uint64_t *place, uint64_t value) {
+static bool record(const struct slr_segment *s, uint64_t from, _Atomic uint64_t *target, uint64_t value) {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        uint64_t old = slr_load_acquire(place);
+        uint64_t old = slr_load_acquire(target);
         if (slr_load_acquire(&s->ring->oldest) != from) return false;
-        if (old == value || slr_cas(place, old, value)) return true;
+        if (old == value || slr_cas(target, old, value)) return true;
     }
     return false;
 }
@@ -148,11 +148,11 @@ static bool record_walk(const struct slr_segment *s, uint64_t from, const struct
     return record(s, from, &s->passed[w->to & s->slot_mask], passed + (w->to - from) + w->abandoned);
 }
 
-static void advance_freed(const struct slr_segment *s, bool check_lives) {
+static void advance_freed(const struct slr_segment *s, bool check_alive) {
     uint64_t oldest = slr_load_acquire(&s->ring->oldest);
     /* Partner: the fence between publishing a hold and checking oldest (hold.c, subscriber.c). */
     slr_fence_seq_cst();
-    uint64_t limit = SLR_DEFECT(holds_ignored) ? oldest : lowest_hold(s, false, check_lives, oldest);
+    uint64_t limit = SLR_DEFECT(holds_ignored) ? oldest : lowest_hold(s, false, check_alive, oldest);
     uint64_t freed = slr_load_acquire(&s->ring->freed);
     SLR_CRASH_POINT("reclaim.before_freed");
     for (int attempt = 0; freed < limit && attempt < ATTEMPTS; attempt++) {
@@ -183,10 +183,10 @@ static struct goal goal_of(const struct slr_segment *s, const struct slr_need *n
 }
 
 /* One round; SLIPRING_FULL if nothing moved. */
-static int reclaim_round(const struct slr_segment *s, uint32_t self, const struct slr_need *need, bool check_lives) {
+static int reclaim_round(const struct slr_segment *s, uint32_t self, const struct slr_need *need, bool check_alive) {
     uint64_t oldest = slr_load_acquire(&s->ring->oldest);
     uint64_t limit = need->seq;
-    if (s->delivery == SLR_RELIABLE) limit = lowest_hold(s, true, check_lives, limit);
+    if (s->delivery == SLR_RELIABLE) limit = lowest_hold(s, true, check_alive, limit);
     struct walk w = walk_settled(s, self, oldest, limit, goal_of(s, need));
     if (!w.stale && w.to > oldest && (SLR_DEFECT(abandoned_recorded_late) || record_walk(s, oldest, &w))) {
         SLR_CRASH_POINT("reclaim.before_oldest");
@@ -197,7 +197,7 @@ static int reclaim_round(const struct slr_segment *s, uint32_t self, const struc
                      slr_load_acquire(&s->passed[oldest & s->slot_mask]) + (w.to - oldest) + w.abandoned);
     }
     SLR_CRASH_POINT("reclaim.after_oldest");
-    advance_freed(s, check_lives);
+    advance_freed(s, check_alive);
     if (has_room(s, need) || slr_load_acquire(&s->ring->oldest) != oldest) return SLIPRING_OK;
     if (slr_load_acquire(&s->ring->tail) != need->seq) return SLIPRING_OK; /* overtaken: look again */
     return w.stale ? SLIPRING_CORRUPT : SLIPRING_FULL;

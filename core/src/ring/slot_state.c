@@ -20,6 +20,6 @@ enum slr_slot_state slr_slot_read_claim(const struct slr_segment *s, uint64_t se
     if (!SLR_DEFECT(live_claim_passed_over) && !slr_writer_dead(s, slr_word_writer(word))) return SLR_OPEN_CLAIM;
     /* Dead now; had it committed before, the word would say so. */
     uint64_t again;
-    enum slr_slot_state look = slr_slot_read_word(s, seq, &again);
-    return look == SLR_OPEN_CLAIM ? SLR_ABANDONED : look;
+    enum slr_slot_state state = slr_slot_read_word(s, seq, &again);
+    return state == SLR_OPEN_CLAIM ? SLR_ABANDONED : state;
 }

@@ -32,10 +32,10 @@ static inline bool slr_counted(const struct slr_segment *s, uint64_t seq) {
 }
 
 static inline enum slr_slot_state slr_slot_read(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
-    enum slr_slot_state look = slr_slot_read_word(s, seq, word);
-    if (look == SLR_FOUND || look == SLR_NOTHING) return look;
-    if (look == SLR_OPEN_CLAIM) look = slr_slot_read_claim(s, seq, *word);
-    return look == SLR_ABANDONED && !slr_counted(s, seq) ? SLR_NOTHING : look;
+    enum slr_slot_state state = slr_slot_read_word(s, seq, word);
+    if (state == SLR_FOUND || state == SLR_NOTHING) return state;
+    if (state == SLR_OPEN_CLAIM) state = slr_slot_read_claim(s, seq, *word);
+    return state == SLR_ABANDONED && !slr_counted(s, seq) ? SLR_NOTHING : state;
 }
 
 /* The usual case by itself: a complete message. */

@@ -85,7 +85,7 @@ static int name_both(int ring_fd, int readers_fd, int directory, const char *top
     if (code) return code;
     SLR_CRASH_POINT("create.before_ring");
     code = slr_file_link(ring_fd, directory, topic, "ring");
-    if (code && !SLR_DEFECT(half_topic_left_when_naming_fails)) slr_file_forget(directory, topic, "readers");
+    if (code && !SLR_DEFECT(half_topic_left_when_naming_fails)) slr_file_unlink_quietly(directory, topic, "readers");
     SLR_CRASH_POINT("create.done");
     return code;
 }
@@ -117,11 +117,11 @@ static int create(const char *bus, const char *topic, const slipring_settings *s
     int directory;
     int code = slipring_check_name("topic", topic);
     if (!code) code = check_settings(s);
-    if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
+    if (!code) code = slr_bus_lock(bus, topic, "ring", &directory);
     if (code) return code;
     code = slr_name_check_free(directory, topic, "ring");
     if (!code) code = create_locked(directory, topic, s);
-    slr_turn_end(directory);
+    slr_bus_unlock(directory);
     return code;
 }
 
@@ -176,7 +176,7 @@ int slipring_topic_create(const char *bus, const char *topic, const slipring_set
 
 /* *gone: it has no name any more, even if something of it could not be removed. The next remover finds what is left. */
 static int unlink_topic(int directory, const char *topic, bool *gone) {
-    if (SLR_DEFECT(readers_removed_before_ring)) slr_file_forget(directory, topic, "readers");
+    if (SLR_DEFECT(readers_removed_before_ring)) slr_file_unlink_quietly(directory, topic, "readers");
     int ring = slr_file_unlink(directory, topic, "ring");
     *gone = ring == SLIPRING_OK;
     if (ring && ring != SLIPRING_NOT_FOUND) return ring;
@@ -190,7 +190,7 @@ static int unlink_topic(int directory, const char *topic, bool *gone) {
 int slipring_topic_remove(const char *bus, const char *topic) {
     int directory;
     int code = slipring_check_name("topic", topic);
-    if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
+    if (!code) code = slr_bus_lock(bus, topic, "ring", &directory);
     if (code) return code;
     /* A damaged topic cannot be opened, but can be removed; one that we may not write, not by us, even if its directory
      * would let us; and one that we cannot open now, later, since its users must be told. */
@@ -204,7 +204,7 @@ int slipring_topic_remove(const char *bus, const char *topic) {
         slr_death_wake_clear();
         slr_segment_close(segment);
     }
-    slr_turn_end(directory);
+    slr_bus_unlock(directory);
     return code;
 }
 
@@ -232,13 +232,13 @@ int slipring_topic_repair(const char *bus, const char *topic, bool repair, bool 
     int directory;
     struct found f = {0};
     int code = slipring_check_name("topic", topic);
-    if (!code) code = slr_turn_take(bus, topic, "ring", &directory);
+    if (!code) code = slr_bus_lock(bus, topic, "ring", &directory);
     if (code) return code;
     code = find_files(directory, topic, &f);
     if (!code) *half = f.ring != f.readers || (f.frames && !f.ring) || f.unplaced;
     if (!code && repair && f.unplaced) code = slr_file_unlink(directory, topic, "frames-new");
     if (!code && repair && f.ring != f.readers) code = slr_file_unlink(directory, topic, f.ring ? "ring" : "readers");
     if (!code && repair && f.frames && !(f.ring && f.readers)) code = slr_file_unlink(directory, topic, "frames");
-    slr_turn_end(directory);
+    slr_bus_unlock(directory);
     return code;
 }

@@ -46,7 +46,7 @@ int slr_bus_open(const char *bus, const char *name, const char *suffix, int *dir
                      name, bus);
 }
 
-int slr_turn_take(const char *bus, const char *name, const char *suffix, int *directory) {
+int slr_bus_lock(const char *bus, const char *name, const char *suffix, int *directory) {
     int code = slr_bus_open(bus, name, suffix, directory);
     if (code) return code;
     for (int waited = 0; flock(*directory, LOCK_EX | LOCK_NB); waited++) {
@@ -64,7 +64,7 @@ int slr_turn_take(const char *bus, const char *name, const char *suffix, int *di
 }
 
 /* By name: closing would not do if a fork in another thread shares the descriptor. */
-void slr_turn_end(int directory) {
+void slr_bus_unlock(int directory) {
     flock(directory, LOCK_UN);
     close(directory);
 }
@@ -163,7 +163,7 @@ int slr_file_unlink(int directory, const char *name, const char *suffix) {
     return errno == ENOENT ? slr_file_open_error(name, suffix) : slr_error_errno("cannot remove '%s'", file);
 }
 
-void slr_file_forget(int directory, const char *name, const char *suffix) {
+void slr_file_unlink_quietly(int directory, const char *name, const char *suffix) {
     char file[FILE_NAME_SIZE];
     file_name(file, name, suffix);
     unlinkat(directory, file, 0);

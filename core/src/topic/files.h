@@ -15,8 +15,8 @@
     X("ring", "topic") X("cells", "cells")
 
 /* Creators and removers of one bus take turns by a lock on its directory, which the kernel releases if they die. */
-int slr_turn_take(const char *bus, const char *name, const char *suffix, int *directory);
-void slr_turn_end(int directory);
+int slr_bus_lock(const char *bus, const char *name, const char *suffix, int *directory);
+void slr_bus_unlock(int directory);
 
 /* While it is our turn. OK, or EXISTS if the name belongs to another kind, or to this one. */
 int slr_name_check_free(int directory, const char *name, const char *suffix);
@@ -34,7 +34,7 @@ int slr_file_link(int fd, int directory, const char *name, const char *suffix);
 /* Takes the place of whatever has the other suffix, in one step. */
 int slr_file_rename(int directory, const char *name, const char *suffix, const char *to_suffix);
 int slr_file_find(int directory, const char *name, const char *suffix, bool *there); /* OK, or it cannot be told */
-void slr_file_forget(int directory, const char *name, const char *suffix); /* without a word, after another fault */
+void slr_file_unlink_quietly(int directory, const char *name, const char *suffix); /* without a word, after another fault */
 /* OK, NOT_FOUND or another code. */
 /* Whether it begins with this word, as every file does that we made; not, if it is not there, or not for us to read. */
 int slr_file_is_ours(int directory, const char *name, const char *suffix, uint64_t magic, bool *ours);

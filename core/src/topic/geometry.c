@@ -22,7 +22,7 @@ static bool is_power(uint64_t value, uint64_t least, uint64_t most) {
 
 static bool in_limits(uint32_t value, uint32_t most) { return value >= 1 && value <= most; }
 
-bool slr_geometry_place(struct slr_geometry *g) {
+bool slr_geometry_compute(struct slr_geometry *g) {
     if (!is_power(g->capacity, SLR_MIN_CAPACITY, SLR_MAX_CAPACITY) ||
         !is_power(g->slot_count, SLR_MIN_SLOTS, SLR_MAX_SLOTS) || !in_limits(g->writer_count, SLR_MAX_WRITERS) ||
         !in_limits(g->reader_count, SLR_MAX_READERS) || !in_limits(g->cursor_count, SLR_MAX_CURSORS))
@@ -63,7 +63,7 @@ int slr_geometry_choose(const slipring_settings *s, struct slr_geometry *out) {
     out->reader_count = s->max_readers ? s->max_readers : 64;
     out->cursor_count = s->max_cursors ? s->max_cursors : 16;
     if (s->writers == SLIPRING_WRITERS_ONE) out->writer_count = 1;
-    slr_geometry_place(out);
+    slr_geometry_compute(out);
     return SLIPRING_OK;
 }
 

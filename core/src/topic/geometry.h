@@ -26,7 +26,7 @@ struct slr_geometry {
 };
 
 /* Fills the offsets from the five counts; false if a count is out of its limits. */
-bool slr_geometry_place(struct slr_geometry *geometry);
+bool slr_geometry_compute(struct slr_geometry *geometry);
 /* Defaults and rounding. */
 int slr_geometry_choose(const slipring_settings *settings, struct slr_geometry *out);
 /* What the settings ask of an existing topic: OK or EXISTS naming both values. */

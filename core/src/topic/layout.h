@@ -79,7 +79,7 @@ struct slr_ring_header {
 
 struct slr_writer {
     _Atomic uint64_t state; /* {incarnation, kind}: free, or SLR_KIND_WRITER */
-    _Atomic uint64_t want;  /* what the owner's newest claim reserves (slr_want); stable until tail passes that claim */
+    _Atomic uint64_t want;  /* what the owner's newest claim reserves (slr_announced); stable until tail passes that claim */
     _Atomic uint64_t published; /* by all owners of the entry, so that the topic's total is a sum */
     _Atomic uint64_t bytes;
     _Atomic uint64_t published_before; /* by owners before this one */

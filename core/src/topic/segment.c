@@ -52,7 +52,7 @@ static int check_ring(int fd, const char *topic, const struct slr_ring_header *h
                                .writer_count = h->writer_count,
                                .reader_count = h->reader_count,
                                .cursor_count = h->cursor_count};
-    if (!slr_geometry_place(g) || h->page_size != SLR_PAGE || h->file_size != g->ring_size ||
+    if (!slr_geometry_compute(g) || h->page_size != SLR_PAGE || h->file_size != g->ring_size ||
         h->writers_offset != g->writers_offset || h->slots_offset != g->slots_offset ||
         h->passed_offset != g->passed_offset || h->abandoned_offset != g->abandoned_offset ||
         h->payload_offset != g->payload_offset)
@@ -210,7 +210,7 @@ void slr_segment_close(struct slr_segment *s) {
 }
 
 void slr_segment_mark_removed(struct slr_segment *s) {
-    slr_store_release(&s->ring->removed, 1); /* before the wake-ups. Partner: anything (sleep.c), which looks once more */
+    slr_store_release(&s->ring->removed, 1); /* before the wake-ups. partner: has_reason_to_wake (wait.c), which checks once more */
     slr_wake_all(&s->readers->wake);
     slr_wake_all(&s->readers->space);
 }

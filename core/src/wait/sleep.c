@@ -117,7 +117,7 @@ int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each,
         if (i > 0 && !g[i].started) slept = EAGAIN;
     }
     if (slept == 0) slept = sleep_in_group(&g[0]);
-    if (slept == ETIMEDOUT && SLR_DEFECT(timeout_taken_for_news)) slept = 0;
+    if (slept == ETIMEDOUT && SLR_DEFECT(timeout_taken_for_wake_up)) slept = 0;
     if (slept == ETIMEDOUT && slr_load_acquire(&bell)) slept = 0; /* another's word has changed meanwhile; our own ring is no news */
     ring(&bell);
     for (size_t i = 1; i < groups; i++)

@@ -132,7 +132,7 @@ static size_t take_run(void *context, slipring_subscriber *sub, uint64_t most) {
     CHECK(names && seqs && times && ends && data);
     slipring_copy(names, m.meta, names_size);
     slipring_columns columns = {.seqs = seqs, .times_ns = times, .ends = ends, .data = data, .data_room = BYTES,
-                                .names = names, .type_size = m.type_size, .sender_size = m.sender_size};
+                                .meta_words = names, .type_size = m.type_size, .sender_size = m.sender_size};
     size_t rows = slipring_subscriber_take_columns(sub, &columns, limit);
     CHECK(rows <= limit && rows == columns.rows && columns.data_used <= BYTES);
     free(names), free(seqs), free(times), free(ends), free(data);

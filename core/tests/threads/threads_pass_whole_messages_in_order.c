@@ -155,7 +155,7 @@ static bool read_columns(struct reader *r) {
     slipring_message m;
     if (slipring_subscriber_peek(r->sub, &m) != SLIPRING_OK) return read_copied(r);
     slipring_copy(names, m.meta, ((size_t)m.type_size + m.sender_size + 7) / 8 * 8);
-    slipring_columns c = {.seqs = seqs, .ends = ends, .data = (uint8_t *)data, .data_room = sizeof data, .names = names,
+    slipring_columns c = {.seqs = seqs, .ends = ends, .data = (uint8_t *)data, .data_room = sizeof data, .meta_words = names,
                           .type_size = m.type_size, .sender_size = m.sender_size};
     size_t rows = slipring_subscriber_take_columns(r->sub, &c, BATCH);
     if (!rows) return read_copied(r);

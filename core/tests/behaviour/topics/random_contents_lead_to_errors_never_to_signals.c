@@ -64,7 +64,7 @@ static void read_all(slipring_subscriber *sub) {
     int32_t ends[20];
     uint64_t names[2] = {0};
     slipring_columns columns = {.seqs = seqs, .times_ns = times, .ends = ends, .data = data, .data_room = sizeof data,
-                                .names = names, .type_size = 1, .sender_size = (uint8_t)dice(9)};
+                                .meta_words = names, .type_size = 1, .sender_size = (uint8_t)dice(9)};
     if (slipring_subscriber_peek(sub, &held) == SLIPRING_OK) slipring_copy(names, held.meta, 8 + 8 * dice(2));
     if (slipring_subscriber_take_columns(sub, &columns, 20)) CHECK(columns.data_used <= sizeof data);
     slipring_subscriber_drain(sub, 100, look, NULL, &taken);

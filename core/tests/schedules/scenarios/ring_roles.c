@@ -148,7 +148,7 @@ static bool read_columns(void) {
     uint64_t words[RING_SLOTS][2], names[1] = {0};
     int64_t seqs[RING_SLOTS];
     int32_t ends[RING_SLOTS];
-    slipring_columns c = {.seqs = seqs, .ends = ends, .data = (uint8_t *)words, .data_room = sizeof words, .names = names};
+    slipring_columns c = {.seqs = seqs, .ends = ends, .data = (uint8_t *)words, .data_room = sizeof words, .meta_words = names};
     size_t rows = slipring_subscriber_take_columns(ring.sub, &c, RING_SLOTS);
     for (size_t i = 0; i < rows; i++) {
         MUST(ends[i] == (int32_t)(i + 1) * RING_BODY, "row %d ends at %d", (int)i, ends[i]);

@@ -163,7 +163,7 @@ bool batch_take_run(struct batch *b, slipring_subscriber *sub, int64_t most) {
     slipring_columns c = {.rows = (size_t)before,
                           .seqs = b->numbers[COLUMN_OFFSET],
                           .times_ns = nanos ? nanos : micros,
-                          .names = b->run.meta.words,
+                          .meta_words = b->run.meta.words,
                           .type_size = b->run.meta.type_size,
                           .sender_size = b->run.meta.sender_size};
     if (value->ends) {
