@@ -150,7 +150,7 @@ static int audit(const struct slr_cells *c, struct account *out) {
     if (!seen) return slr_error_errno("cannot check the cells");
     bool right = complete(c, out, seen);
     free(seen);
-    return right ? SLIPRING_OK : slr_cells_corrupt("a cell is missing, or owned twice");
+    return right ? SLIPRING_OK : slr_cells_corrupt("a cell is missing or has two owners");
 }
 
 int slr_cells_recover(const struct slr_cells *c, struct slr_cells_put *out) {

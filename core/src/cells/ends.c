@@ -122,9 +122,9 @@ int slipring_cells_writer_commit(slipring_cells_writer *w, uint64_t *seq) {
 int slipring_cells_writer_put(slipring_cells_writer *w, const void *value, size_t size, uint64_t *seq) {
     uint32_t cell;
     if (size > w->c->item_size)
-        return slr_error(SLIPRING_TOO_LARGE, "value", "the value has %zu bytes, an element %zu", size, (size_t)w->c->item_size);
+        return slr_error(SLIPRING_TOO_LARGE, "value", "value has %zu bytes; an element has %zu", size, (size_t)w->c->item_size);
     if (size < w->c->item_size)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "value", "the value has %zu bytes, an element exactly %zu", size,
+        return slr_error(SLIPRING_BAD_ARGUMENT, "value", "value has %zu bytes; an element has exactly %zu", size,
                          (size_t)w->c->item_size);
     int code = slipring_cells_writer_begin(w, &cell);
     if (code) return code;

@@ -26,7 +26,7 @@
 #define POPULATE_UP_TO (UINT64_C(256) << 20)
 
 int slr_cells_corrupt(const char *what) {
-    return slr_error(SLIPRING_CORRUPT, "topic", "the cells are damaged: %s; remove them to start afresh", what);
+    return slr_error(SLIPRING_CORRUPT, "topic", "the cells are damaged: %s; remove them and create them again", what);
 }
 
 /* Geometry ---------------------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static int check_settings(const char *name, const slipring_cells_settings *s) {
         return slr_error(SLIPRING_BAD_ARGUMENT, "size", "an element of %" PRIu64 " bytes is too large: at most %" PRIu64,
                          s->item_size, SLR_CELLS_MAX_ITEM);
     if (s->format_size > SLIPRING_MAX_FORMAT)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "dtype", "the dtype's description has %zu bytes, at most %d", s->format_size,
+        return slr_error(SLIPRING_BAD_ARGUMENT, "dtype", "the description of dtype has %zu bytes; at most %d are allowed", s->format_size,
                          SLIPRING_MAX_FORMAT);
     return SLIPRING_OK;
 }
@@ -181,7 +181,7 @@ static int check_header(int fd, const char *name, const struct slr_cells_header 
         h->cell_stride != right.cell_stride || h->slots_offset != right.slots_offset ||
         h->cells_offset != right.cells_offset || h->file_size != right.file_size ||
         (h->format_size > SLIPRING_MAX_FORMAT && !SLR_DEFECT(format_of_any_length)))
-        return slr_file_corrupt(name, SUFFIX, "its header contradicts itself");
+        return slr_file_corrupt(name, SUFFIX, "its header is not consistent");
     if (file_size != right.file_size && !SLR_DEFECT(cells_of_any_length))
         return slr_file_corrupt(name, SUFFIX, "it was truncated or extended");
     return slr_file_check_boot(fd, name, SUFFIX, h->boot_id);

@@ -11,18 +11,18 @@
 #include "base/error.h"
 #include "frames/frames.h"
 
-static int no_announcement(uint64_t seq) {
-    return slr_error(SLIPRING_CORRUPT, "topic", "message %llu of the topic does not announce a frame",
+static int not_an_announcement(uint64_t seq) {
+    return slr_error(SLIPRING_CORRUPT, "topic", "message %llu of the topic is not the announcement of a frame",
                      (unsigned long long)seq);
 }
 
-static int take_apart(const uint8_t *body, size_t size, struct slr_announcement *out) {
-    if (size < SLR_FRAME_SIZE) return no_announcement(out->seq);
+static int parse(const uint8_t *body, size_t size, struct slr_announcement *out) {
+    if (size < SLR_FRAME_SIZE) return not_an_announcement(out->seq);
     memcpy(&out->frame, body, SLR_FRAME_SIZE);
     size_t meta = out->frame.meta_size, rest = size - SLR_FRAME_SIZE;
-    if (meta > SLIPRING_MAX_FRAME_META || meta > rest || (rest - meta) % sizeof(uint64_t)) return no_announcement(out->seq);
+    if (meta > SLIPRING_MAX_FRAME_META || meta > rest || (rest - meta) % sizeof(uint64_t)) return not_an_announcement(out->seq);
     size_t count = (rest - meta) / sizeof(uint64_t);
-    if (count < 1 || count > SLR_POOL_STREAMS || out->frame.stream >= count) return no_announcement(out->seq);
+    if (count < 1 || count > SLR_POOL_STREAMS || out->frame.stream >= count) return not_an_announcement(out->seq);
     out->count = (uint32_t)count;
     memcpy(out->counts, body + SLR_FRAME_SIZE, count * sizeof(uint64_t));
     memcpy(out->meta, body + SLR_FRAME_SIZE + count * sizeof(uint64_t), meta);
@@ -42,7 +42,7 @@ int slr_announcement_next(slipring_subscriber *sub, struct slr_announcement *out
     if (code) return code;
     out->seq = m.seq;
     out->time_ns = m.time_ns;
-    return m.size <= sizeof body ? take_apart(body, m.size, out) : no_announcement(m.seq);
+    return m.size <= sizeof body ? parse(body, m.size, out) : not_an_announcement(m.seq);
 }
 
 static int read_at(slipring_subscriber *sub, int start, uint64_t seq, struct slr_announcement *out) {

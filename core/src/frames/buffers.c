@@ -123,7 +123,7 @@ static int check_usable(const slipring_frame_writer *w) {
 
 static int check_stream(const slipring_frame_writer *w, uint32_t stream) {
     if (stream < w->pool->stream_count) return SLIPRING_OK;
-    return slr_error(SLIPRING_BAD_ARGUMENT, "stream", "there are %u streams, no number %u", w->pool->stream_count, stream);
+    return slr_error(SLIPRING_BAD_ARGUMENT, "stream", "stream=%u is out of range: the topic has %u streams", stream, w->pool->stream_count);
 }
 
 int slipring_frame_writer_take(slipring_frame_writer *w, uint32_t stream, slipring_frame_buffer *out) {
@@ -132,8 +132,8 @@ int slipring_frame_writer_take(slipring_frame_writer *w, uint32_t stream, slipri
     if (code) return code;
     int buffer = take_any(w, stream);
     if (buffer < 0)
-        return slr_error(SLIPRING_FULL, "buffers", "all %u buffers of stream '%s' are held by subscribers or being written: "
-                         "release frames sooner, or open it with more buffers=",
+        return slr_error(SLIPRING_FULL, "buffers", "all %u buffers of stream '%s' are held by subscribers or are being written: "
+                         "release frames earlier, or open it with more buffers=",
                          w->pool->stream[stream].buffers, w->pool->stream[stream].name);
     SLR_CRASH_POINT("frame.taken");
     w->open |= UINT64_C(1) << buffer;
@@ -149,7 +149,7 @@ int slipring_frame_writer_take(slipring_frame_writer *w, uint32_t stream, slipri
 
 static int check_open(const slipring_frame_writer *w, uint32_t buffer) {
     if (buffer < w->pool->buffer_count && w->open >> buffer & 1) return SLIPRING_OK;
-    return slr_error(SLIPRING_BAD_ARGUMENT, "buffer", "buffer %u is not being written", buffer);
+    return slr_error(SLIPRING_BAD_ARGUMENT, "buffer", "buffer=%u was not taken, or was sent or aborted already", buffer);
 }
 
 static uint32_t stream_of(const struct slr_pool *pool, uint32_t buffer) {
@@ -181,7 +181,7 @@ int slipring_frame_writer_send(slipring_frame_writer *w, uint32_t buffer, const 
     if (!code) code = check_usable(w);
     if (code) return code;
     if (message->meta_size > SLIPRING_MAX_FRAME_META)
-        return slr_error(SLIPRING_TOO_LARGE, "meta", "a frame's metadata has %u bytes, at most %d", message->meta_size,
+        return slr_error(SLIPRING_TOO_LARGE, "meta", "meta has %u bytes; at most %d are allowed", message->meta_size,
                          SLIPRING_MAX_FRAME_META);
     uint32_t stream = stream_of(w->pool, buffer);
     const char *name = w->pool->stream[stream].name;

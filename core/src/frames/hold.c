@@ -52,7 +52,7 @@ static bool hold(slipring_frame_reader *r, const struct slr_frame *f) {
 }
 
 static void describe(const slipring_frame_reader *r, slipring_frame *out) {
-    const struct slr_announcement *a = &r->news;
+    const struct slr_announcement *a = &r->announcement;
     *out = (slipring_frame){.data = r->pool->base + r->pool->offset[a->frame.buffer],
                             .size = r->pool->frame_bytes[a->frame.stream],
                             .stream = &r->pool->stream[a->frame.stream],
@@ -70,7 +70,7 @@ static void describe(const slipring_frame_reader *r, slipring_frame *out) {
 
 /* OK: held. LAPPED: lost. */
 static int take_announced(slipring_frame_reader *r) {
-    const struct slr_announcement *a = &r->news;
+    const struct slr_announcement *a = &r->announcement;
     if (!r->pool || r->pool->generation != a->frame.pool) {
         int code = slr_frame_follow(r);
         if (code && code != SLIPRING_EMPTY) return code;
@@ -78,14 +78,14 @@ static int take_announced(slipring_frame_reader *r) {
         if (!r->pool || r->pool->generation != a->frame.pool) return PASSED_OVER;
     }
     if (!fits(r->pool, a))
-        return slr_error(SLIPRING_CORRUPT, "topic", "announcement %" PRIu64 " names a buffer that cannot be", a->seq);
+        return slr_error(SLIPRING_CORRUPT, "topic", "announcement %" PRIu64 " names an impossible buffer", a->seq);
     account(r, &a->frame);
     return hold(r, &a->frame) ? SLIPRING_OK : SLIPRING_LAPPED;
 }
 
 int slipring_frame_reader_take(slipring_frame_reader *r, slipring_frame *out) {
     for (int passed = 0; passed < AT_ONCE; passed++) {
-        int code = slr_announcement_next(r->sub, &r->news);
+        int code = slr_announcement_next(r->sub, &r->announcement);
         if (code == SLIPRING_EMPTY) {
             if (!SLR_DEFECT(shape_change_wakes_nobody)) code = slr_frame_follow(r);
             return code ? code : SLIPRING_EMPTY;

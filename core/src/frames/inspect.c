@@ -9,7 +9,7 @@
 #include "ring/ring.h"
 #include "topic/peers.h"
 
-static uint64_t held_by_the_living(const struct slr_segment *s, uint64_t generation) {
+static uint64_t held_by_live_readers(const struct slr_segment *s, uint64_t generation) {
     uint64_t held = 0;
     for (uint32_t e = 0; e < s->reader_count; e++) {
         const struct slr_reader *r = &s->reader[e];
@@ -21,7 +21,7 @@ static uint64_t held_by_the_living(const struct slr_segment *s, uint64_t generat
 }
 
 static void describe(const struct slr_pool *pool, const struct slr_segment *s, slipring_pool_info *out) {
-    uint64_t held = held_by_the_living(s, pool->generation);
+    uint64_t held = held_by_live_readers(s, pool->generation);
     memset(out, 0, sizeof *out);
     out->generation = pool->generation;
     out->file_bytes = pool->file_size;
@@ -45,7 +45,7 @@ int slipring_pool_inspect(const char *bus, const char *topic, slipring_pool_info
     if (code == SLIPRING_NOT_FOUND)
         code = slr_error(SLIPRING_NOT_FOUND, "topic", "frames topic '%s' has no buffers: no publisher has opened it yet", topic);
     if (pool && pool->topic_generation != s->generation)
-        code = slr_error(SLIPRING_CORRUPT, "topic", "'%s.frames' belongs to another topic of that name: remove it", topic);
+        code = slr_error(SLIPRING_CORRUPT, "topic", "'%s.frames' belongs to another topic with that name: remove it", topic);
     else if (pool)
         describe(pool, s, out);
     if (pool) slr_pool_close(pool);

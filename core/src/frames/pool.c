@@ -33,15 +33,15 @@
 
 static int check_shape(const slipring_stream *s, uint64_t *bytes) {
     if (s->dimensions < 1 || s->dimensions > SLR_POOL_DIMENSIONS)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "shape", "a shape has 1 to %u dimensions, not %u", SLR_POOL_DIMENSIONS,
+        return slr_error(SLIPRING_BAD_ARGUMENT, "shape", "shape has %u dimensions; 1 to %u are allowed", SLR_POOL_DIMENSIONS,
                          s->dimensions);
     if (s->item_size < 1)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "dtype", "an element must have at least 1 byte");
+        return slr_error(SLIPRING_BAD_ARGUMENT, "dtype", "the elements of dtype have 0 bytes; at least 1 is required");
     *bytes = s->item_size;
     for (uint32_t d = 0; d < s->dimensions; d++) {
         if (s->shape[d] < 1 || s->shape[d] > MAX_FILE / *bytes)
-            return slr_error(SLIPRING_BAD_ARGUMENT, "shape", "%" PRIu64 " elements in dimension %u of shape: at least 1, "
-                             "and at most 2**40 bytes in all", s->shape[d], d);
+            return slr_error(SLIPRING_BAD_ARGUMENT, "shape", "%" PRIu64 " elements in dimension %u of shape; allowed are at least 1 "
+                             "and at most 2**40 bytes in total", s->shape[d], d);
         *bytes *= s->shape[d];
     }
     return SLIPRING_OK;
@@ -49,27 +49,27 @@ static int check_shape(const slipring_stream *s, uint64_t *bytes) {
 
 static int check_stream(const slipring_stream *s, uint64_t *bytes) {
     if (!memchr(s->name, 0, sizeof s->name))
-        return slr_error(SLIPRING_BAD_ARGUMENT, "streams", "a stream's name has at most %d characters", SLIPRING_MAX_STREAM);
+        return slr_error(SLIPRING_BAD_ARGUMENT, "streams", "the name of a stream may have at most %d characters", SLIPRING_MAX_STREAM);
     int code = slipring_check_name("streams", s->name);
     if (code) return code;
     if (!memchr(s->dtype, 0, sizeof s->dtype))
-        return slr_error(SLIPRING_BAD_ARGUMENT, "dtype", "a dtype has at most %u characters", SLR_POOL_DTYPE - 1);
+        return slr_error(SLIPRING_BAD_ARGUMENT, "dtype", "dtype may have at most %u characters", SLR_POOL_DTYPE - 1);
     if (s->buffers < 1)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "buffers", "stream '%s' needs at least 1 buffer", s->name);
+        return slr_error(SLIPRING_BAD_ARGUMENT, "buffers", "stream '%s' has buffers=0; at least 1 is required", s->name);
     return check_shape(s, bytes);
 }
 
 int slr_pool_plan(struct slr_pool *pool, const slipring_stream *streams, size_t count) {
     memset(pool, 0, sizeof *pool);
     if (count < 1 || count > SLR_POOL_STREAMS)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "streams", "there are 1 to %u streams, not %zu", SLR_POOL_STREAMS, count);
+        return slr_error(SLIPRING_BAD_ARGUMENT, "streams", "a topic has 1 to %u streams, not %zu", SLR_POOL_STREAMS, count);
     uint64_t offset = BUFFERS_OFFSET;
     for (size_t i = 0; i < count; i++) {
         uint64_t bytes = 0;
         int code = check_stream(&streams[i], &bytes);
         if (code) return code;
         if (slr_pool_find(pool, streams[i].name) >= 0)
-            return slr_error(SLIPRING_BAD_ARGUMENT, "streams", "there are two streams '%s'", streams[i].name);
+            return slr_error(SLIPRING_BAD_ARGUMENT, "streams", "two streams have the name '%s'", streams[i].name);
         if (streams[i].buffers > SLR_POOL_BUFFERS - pool->buffer_count)
             return slr_error(SLIPRING_BAD_ARGUMENT, "buffers", "all streams together have at most %u buffers",
                              SLR_POOL_BUFFERS);
@@ -82,7 +82,7 @@ int slr_pool_plan(struct slr_pool *pool, const slipring_stream *streams, size_t 
         }
         pool->stream_count++;
         if (offset > MAX_FILE)
-            return slr_error(SLIPRING_BAD_ARGUMENT, "buffers", "the buffers need more than 2**40 bytes in all");
+            return slr_error(SLIPRING_BAD_ARGUMENT, "buffers", "the buffers need more than 2**40 bytes in total");
     }
     pool->file_size = offset;
     return SLIPRING_OK;
@@ -211,7 +211,7 @@ static int check_file(int fd, const char *topic, struct slr_pool *pool) {
     if (!slr_file_read(fd, table, sizeof table, STREAMS_OFFSET)) return slr_error_errno("cannot read '%s.frames'", topic);
     if (header.page_size != SLR_PAGE || header.generation == 0 || !plan_from_file(&header, table, pool) ||
         header.file_size != pool->file_size)
-        return slr_file_corrupt(topic, "frames", "its header contradicts itself");
+        return slr_file_corrupt(topic, "frames", "its header is not consistent");
     if (file_size != pool->file_size && !SLR_DEFECT(pool_of_any_length))
         return slr_file_corrupt(topic, "frames", "it was truncated or extended");
     pool->generation = header.generation;

@@ -25,7 +25,7 @@ static int check_subscriber(const slipring_subscriber *sub, const char *topic) {
     if (!sub->s->readers_writable)
         return slr_error(SLIPRING_DENIED, "topic", "holding frames of '%s' needs write permission on '%s.readers'", topic, topic);
     return slr_error(SLIPRING_TOO_MANY_READERS, "max_readers",
-                     "'%s' has its max_readers=%u live subscribers, and only they can hold frames: create it with more", topic,
+                     "topic '%s' already has max_readers=%u live subscribers; only they can hold frames: create it with a larger max_readers=", topic,
                      sub->s->reader_count);
 }
 
@@ -40,9 +40,9 @@ static int filter_stream(slipring_frame_reader *r) {
 /* From the subscriber's place on: whoever saw it attach may have sent since. The announcement before tells what each
  * stream had had until then. */
 static int start_new(slipring_frame_reader *r) {
-    int code = slr_announcement_before(r->sub, &r->news);
+    int code = slr_announcement_before(r->sub, &r->announcement);
     if (code && code != SLIPRING_EMPTY) return code;
-    if (r->pool) slr_frames_counts(r->pool, code ? NULL : &r->news, r->expected);
+    if (r->pool) slr_frames_counts(r->pool, code ? NULL : &r->announcement, r->expected);
     return SLIPRING_OK;
 }
 
@@ -151,7 +151,7 @@ static int check_streams(const slipring_frame_reader *r, const struct slr_pool *
     if (r->stream[0] && slr_pool_find(pool, r->stream) < 0 && !SLR_DEFECT(unknown_stream_waited_for)) {
         for (uint32_t i = 0, used = 0; i < pool->stream_count && used < sizeof names; i++)
             used += (uint32_t)snprintf(names + used, sizeof names - used, i ? ", '%s'" : "'%s'", pool->stream[i].name);
-        return slr_error(SLIPRING_NOT_FOUND, "stream", "'%s' has no stream '%s': there are %s", r->topic, r->stream, names);
+        return slr_error(SLIPRING_NOT_FOUND, "stream", "topic '%s' has no stream '%s'; its streams are %s", r->topic, r->stream, names);
     }
     for (uint32_t i = 0; i < pool->stream_count; i++)
         for (size_t k = 0; reads(r, &pool->stream[i]) && k < r->insist_count; k++) {

@@ -22,7 +22,7 @@ struct slipring_frame_reader {
     uint64_t expected[SLR_POOL_STREAMS]; /* next id of each stream of the pool */
     uint64_t unseen;                     /* expected of a stream that was not there before */
     uint64_t received, lost, filtered;
-    struct slr_announcement news;
+    struct slr_announcement announcement; /* the one read last */
 };
 
 /* reader.c: takes the pool that has the name now, unless it is the one we have. EMPTY: there is none, or no other. */

@@ -106,7 +106,7 @@ static int take_over(slipring_frame_writer *w, const char *bus, const char *topi
     if (!code && w->pool) code = count_frames(w, bus, topic, w->pool);
     if (code) return code;
     if (!count && !w->pool)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "shape", "topic '%s' has no frame buffers yet: give shape= and dtype=", topic);
+        return slr_error(SLIPRING_BAD_ARGUMENT, "shape", "topic '%s' has no frame buffers yet: pass shape= and dtype=", topic);
     if (count && !(w->pool && slr_pool_same_streams(w->pool, &plan))) code = replace_pool(w, bus, topic, &plan);
     if (code) return code;
     slr_store_relaxed(&w->pool->header->replaced, 0);

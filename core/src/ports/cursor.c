@@ -24,7 +24,7 @@ static int take_turn(const struct slr_segment *s) {
     for (int waited = 0; !slr_lock_try(s->readers_fd, TABLE_BYTE); waited++) {
         if (!slr_lock_refused()) return slr_error_errno("cannot lock the cursor table");
         if (waited > TURN_MS)
-            return slr_error(SLIPRING_BUSY, "cursor", "another process has been changing the cursors for %d s",
+            return slr_error(SLIPRING_BUSY, "cursor", "another process has kept the cursor table locked for %d s",
                              TURN_MS / 1000);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
@@ -34,7 +34,7 @@ static int take_turn(const struct slr_segment *s) {
 static int check_name(const char *name) {
     int code = slipring_check_name("cursor", name);
     if (!code && strlen(name) > SLIPRING_MAX_CURSOR_NAME)
-        code = slr_error(SLIPRING_BAD_ARGUMENT, "cursor", "a cursor's name has at most %d characters, not %zu",
+        code = slr_error(SLIPRING_BAD_ARGUMENT, "cursor", "the name of a cursor may have at most %d characters, not %zu",
                          SLIPRING_MAX_CURSOR_NAME, strlen(name));
     return code;
 }
@@ -72,13 +72,13 @@ static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_n
     *is_new = entry < 0;
     if (*is_new) entry = find_free(s);
     if (entry < 0)
-        return slr_error(SLIPRING_BUSY, "max_cursors", "the topic has its max_cursors=%u cursors: drop one, or create it "
-                         "with more", s->cursor_count);
+        return slr_error(SLIPRING_BUSY, "max_cursors", "the topic already has max_cursors=%u cursors: drop one, or create it "
+                         "with a larger max_cursors=", s->cursor_count);
     SLR_CRASH_POINT("cursor.found");
     bool locked = slr_lock_try(s->readers_fd, slr_segment_cursor_offset(s, (uint32_t)entry));
     if (!locked && !slr_lock_refused()) return slr_error_errno("cannot lock cursor '%s'", name);
     if (!locked)
-        return slr_error(SLIPRING_BUSY, "cursor", "a live subscriber reads by cursor '%s' already", name);
+        return slr_error(SLIPRING_BUSY, "cursor", "a live subscriber already uses cursor '%s'", name);
     sub->cursor = entry;
     if (!*is_new && !survives(s, entry)) *is_new = true; /* its entry is free, and locked by us */
     if (!*is_new) {
@@ -133,7 +133,7 @@ int slipring_subscriber_commit(slipring_subscriber *sub, uint64_t position) {
         return slr_error(SLIPRING_TOPIC_GONE, "cursor", "this subscriber's cursor was dropped");
     if (position < committed || position > sub->position)
         return slr_error(SLIPRING_BAD_ARGUMENT, "seq",
-                         "a cursor commits forwards up to what was received: %llu is not in [%llu, %llu]",
+                         "seq=%llu cannot be committed: allowed are %llu (the last commit) to %llu (received so far)",
                          (unsigned long long)position, (unsigned long long)committed, (unsigned long long)sub->position);
     /* Release, partner of the reclaimer's acquire: what we passed has been copied. */
     slr_store_release(&c->position, position);
@@ -156,7 +156,7 @@ int slipring_cursor_drop(const char *bus, const char *topic, const char *name) {
     int entry = code ? -1 : find(s, name);
     if (!code && entry < 0) code = slr_error(SLIPRING_NOT_FOUND, "cursor", "topic '%s' has no cursor '%s'", topic, name);
     if (!code && slr_cursor_attached(s, (uint32_t)entry))
-        code = slr_error(SLIPRING_BUSY, "cursor", "a live subscriber reads by cursor '%s': close it first", name);
+        code = slr_error(SLIPRING_BUSY, "cursor", "a live subscriber uses cursor '%s': close it first", name);
     if (!code) {
         free_entry(s, entry);
         slr_wake_sleepers(&s->readers->space);

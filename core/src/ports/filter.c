@@ -7,41 +7,41 @@
 #include "base/error.h"
 #include "ports/read.h"
 
-struct texts {
-    slipring_text *list;
+struct text_list {
+    slipring_text *texts;
     size_t count;
 };
 
 struct slr_filter {
     bool only_types, ignore_own;
-    struct texts types, ignore_types, ignore_senders;
+    struct text_list types, ignore_types, ignore_senders;
     uint32_t own_entry;
     uint64_t own_since;
 };
 
-static bool copy_texts(const slipring_text *from, size_t count, struct texts *to) {
-    to->list = calloc(count ? count : 1, sizeof *to->list);
-    if (!to->list) return false;
+static bool copy_list(const slipring_text *from, size_t count, struct text_list *to) {
+    to->texts = calloc(count ? count : 1, sizeof *to->texts);
+    if (!to->texts) return false;
     for (; to->count < count; to->count++) {
         const slipring_text *text = &from[to->count];
         char *copy = malloc(text->size + 1);
         if (!copy) return false;
         memcpy(copy, text->data, text->size);
-        to->list[to->count] = (slipring_text){.data = copy, .size = text->size};
+        to->texts[to->count] = (slipring_text){.data = copy, .size = text->size};
     }
     return true;
 }
 
-static void free_texts(struct texts *texts) {
-    for (size_t i = 0; i < texts->count; i++) free((void *)(uintptr_t)texts->list[i].data);
-    free(texts->list);
+static void free_list(struct text_list *list) {
+    for (size_t i = 0; i < list->count; i++) free((void *)(uintptr_t)list->texts[i].data);
+    free(list->texts);
 }
 
-static bool holds(const struct texts *texts, const char *data, size_t size) {
-    for (size_t i = 0; i < texts->count; i++)
-        if (SLR_DEFECT(filters_compare_prefixes) && texts->list[i].size < size) {
-            if (memcmp(texts->list[i].data, data, texts->list[i].size) == 0) return true;
-        } else if (texts->list[i].size == size && memcmp(texts->list[i].data, data, size) == 0) return true;
+static bool contains(const struct text_list *list, const char *data, size_t size) {
+    for (size_t i = 0; i < list->count; i++)
+        if (SLR_DEFECT(filters_compare_prefixes) && list->texts[i].size < size) {
+            if (memcmp(list->texts[i].data, data, list->texts[i].size) == 0) return true;
+        } else if (list->texts[i].size == size && memcmp(list->texts[i].data, data, size) == 0) return true;
     return false;
 }
 
@@ -50,16 +50,16 @@ int slr_filter_copy(const slipring_filter *from, struct slr_filter **out) {
     if (!from || (!from->only_types && !from->ignore_own && !from->ignore_type_count && !from->ignore_sender_count))
         return SLIPRING_OK;
     struct slr_filter *f = calloc(1, sizeof *f);
-    if (!f) return slr_error_errno("cannot keep the filter");
+    if (!f) return slr_error_errno("cannot copy the filter");
     f->only_types = from->only_types;
     f->ignore_own = from->ignore_own;
     f->own_entry = from->own_entry;
     f->own_since = from->own_since;
-    if (!copy_texts(from->types, from->type_count, &f->types) ||
-        !copy_texts(from->ignore_types, from->ignore_type_count, &f->ignore_types) ||
-        !copy_texts(from->ignore_senders, from->ignore_sender_count, &f->ignore_senders)) {
+    if (!copy_list(from->types, from->type_count, &f->types) ||
+        !copy_list(from->ignore_types, from->ignore_type_count, &f->ignore_types) ||
+        !copy_list(from->ignore_senders, from->ignore_sender_count, &f->ignore_senders)) {
         slr_filter_free(f);
-        return slr_error_errno("cannot keep the filter");
+        return slr_error_errno("cannot copy the filter");
     }
     *out = f;
     return SLIPRING_OK;
@@ -67,9 +67,9 @@ int slr_filter_copy(const slipring_filter *from, struct slr_filter **out) {
 
 void slr_filter_free(struct slr_filter *f) {
     if (!f) return;
-    free_texts(&f->types);
-    free_texts(&f->ignore_types);
-    free_texts(&f->ignore_senders);
+    free_list(&f->types);
+    free_list(&f->ignore_types);
+    free_list(&f->ignore_senders);
     free(f);
 }
 
@@ -77,8 +77,8 @@ static bool passes(const struct slr_filter *f, uint32_t writer, uint64_t seq, co
                    const char *sender, size_t sender_size) {
     /* Own messages by writer entry, not by name: the entry is ours alone since own_since. */
     if (f->ignore_own && writer == f->own_entry && seq >= f->own_since) return false;
-    if (f->only_types && !holds(&f->types, type, type_size)) return false;
-    return !holds(&f->ignore_types, type, type_size) && !holds(&f->ignore_senders, sender, sender_size);
+    if (f->only_types && !contains(&f->types, type, type_size)) return false;
+    return !contains(&f->ignore_types, type, type_size) && !contains(&f->ignore_senders, sender, sender_size);
 }
 
 int slr_filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m) {

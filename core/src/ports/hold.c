@@ -33,7 +33,7 @@ static int check_can_hold(const slipring_subscriber *sub) {
                          "this subscriber has no entry in the full reader table, so it cannot hold a message: use recv(), "
                          "or create the topic with more max_readers=");
     if (sub->held_count == SLR_MAX_VIEWS)
-        return slr_error(SLIPRING_BUSY, "", "%d messages are held already: release some", SLR_MAX_VIEWS);
+        return slr_error(SLIPRING_BUSY, "", "%d messages are already held: release some", SLR_MAX_VIEWS);
     return SLIPRING_OK;
 }
 
@@ -72,7 +72,7 @@ int slipring_subscriber_keep(slipring_subscriber *sub, uint64_t seq) {
     int code = slr_read_check(sub);
     if (code) return code;
     if (!sub->holds_position || sub->cursor >= 0)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "lossy", "only a reliable subscriber without a cursor keeps what it has read");
+        return slr_error(SLIPRING_BAD_ARGUMENT, "lossy", "only a reliable subscriber without a cursor can keep messages that it has read");
     uint64_t lowest = sub->keeps && sub->kept < sub->position ? sub->kept : sub->position;
     if (seq < lowest || seq > sub->position)
         return slr_error(SLIPRING_BAD_ARGUMENT, "seq", "seq=%llu is not in the retained range: %llu to %llu",

@@ -85,7 +85,7 @@ int slipring_inspector_topic(slipring_inspector *inspector, slipring_topic_info 
 }
 
 static int no_such_entry(uint32_t entry, uint32_t count) {
-    return slr_error(SLIPRING_BAD_ARGUMENT, "entry", "entry %u is not in a table of %u", entry, count);
+    return slr_error(SLIPRING_BAD_ARGUMENT, "entry", "entry=%u is out of range: the table has %u entries", entry, count);
 }
 
 int slipring_inspector_writer(slipring_inspector *inspector, uint32_t entry, slipring_writer_info *out) {
@@ -157,7 +157,7 @@ int slipring_inspector_verify(slipring_inspector *inspector) {
         uint64_t word = slr_load_acquire(&slr_slot_of(s, seq)->word);
         if (slr_word_lap(word) == slr_lap(s, seq) && slr_word_state(word) != SLR_FREE) continue;
         if (slr_load_acquire(&s->ring->freed) > seq) continue; /* reused while we looked */
-        return slr_error(SLIPRING_CORRUPT, "topic", "the slot of sequence %" PRIu64 " does not carry it", seq);
+        return slr_error(SLIPRING_CORRUPT, "topic", "the slot of sequence %" PRIu64 " carries another sequence", seq);
     }
     return SLIPRING_OK;
 }

@@ -21,6 +21,8 @@
 #include "topic/peers.h"
 #include "wait/futex.h"
 
+#define LONGEST_SLICE_NS INT64_C(10000000) /* a waiting publisher notices the death of a reader within this time */
+
 static void own_entry(struct slr_segment *s, uint32_t entry, const char *sender, size_t sender_size) {
     struct slr_writer *w = &s->writer[entry];
     uint8_t name[sizeof w->name] = {0};
@@ -58,8 +60,8 @@ static int attach(slipring_publisher *pub, const char *topic, const char *sender
     if (code == SLIPRING_BUSY && s->writers == SLR_ONE && SLR_DEFECT(second_exclusive_publisher_let_in)) code = SLIPRING_OK;
     if (code == SLIPRING_BUSY) {
         if (s->writers == SLR_ONE)
-            return slr_error(SLIPRING_BUSY, "writers", "topic '%s' has writers=\"one\" and a live publisher", topic);
-        return slr_error(SLIPRING_TOO_MANY_WRITERS, "max_writers", "topic '%s' has its max_writers=%u live publishers",
+            return slr_error(SLIPRING_BUSY, "writers", "topic '%s' has writers=\"one\" and already has a live publisher", topic);
+        return slr_error(SLIPRING_TOO_MANY_WRITERS, "max_writers", "topic '%s' already has max_writers=%u live publishers",
                          topic, s->writer_count);
     }
     if (code) return code;
@@ -74,7 +76,7 @@ static int attach(slipring_publisher *pub, const char *topic, const char *sender
 
 int slr_sender_check(size_t sender_size) {
     if (sender_size <= SLIPRING_MAX_SENDER) return SLIPRING_OK;
-    return slr_error(SLIPRING_BAD_ARGUMENT, "sender", "sender has %zu bytes, at most %d", sender_size, SLIPRING_MAX_SENDER);
+    return slr_error(SLIPRING_BAD_ARGUMENT, "sender", "sender has %zu bytes; at most %d are allowed", sender_size, SLIPRING_MAX_SENDER);
 }
 
 int slipring_publisher_open(const char *bus, const char *topic, const char *sender, size_t sender_size,
@@ -143,8 +145,6 @@ uint32_t slipring_publisher_entry(const slipring_publisher *pub, uint64_t *since
     return pub->claimer.entry;
 }
 
-#define LONGEST_SLICE_NS INT64_C(10000000) /* how late a waiting publisher notices a reader's death */
-
 /* Whether the refused claim would succeed now. */
 static bool room_appeared(slipring_publisher *pub) {
     const struct slr_segment *s = pub->s;
@@ -162,7 +162,7 @@ static int sleep_for_space(slipring_publisher *pub, int64_t until) {
 }
 
 /* A stride: taking room message by message as a reader makes it would pass its line to and fro for each. */
-static bool worth_going_on(const slipring_publisher *pub) {
+static bool stride_is_free(const slipring_publisher *pub) {
     const struct slr_segment *s = pub->s;
     uint64_t bytes = s->capacity / 16;
     return slr_readers_passed(s, s->slot_count / 16, bytes > pub->refused_size ? bytes : pub->refused_size);
@@ -174,7 +174,7 @@ int slipring_publisher_wait_space(slipring_publisher *pub, int64_t deadline_ns) 
     int64_t begun = slr_clock_monotonic_ns();
     do
         for (int i = 0; i < 64; i++) slr_pause();
-    while (!worth_going_on(pub) && slr_clock_monotonic_ns() - begun < SLR_SPIN_NS);
+    while (!stride_is_free(pub) && slr_clock_monotonic_ns() - begun < SLR_SPIN_NS);
     if (room_appeared(pub)) {
         pub->slice_ns = SLR_SHORTEST_SPACE_SLICE_NS;
         return SLIPRING_OK;

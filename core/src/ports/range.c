@@ -72,7 +72,7 @@ int slipring_range_settled(slipring_range *range, uint64_t start, uint64_t rows,
     for (uint64_t count = 0; count < rows; count++, seq++) {
         uint64_t word;
         enum slr_slot_state state = slr_slot_read(s, seq, &word);
-        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in no known state");
+        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
         if (state == SLR_NOTHING || state == SLR_OPEN_CLAIM) break;
         if (state == SLR_FOUND) size += slr_lengths_body(slr_load_relaxed(&slr_slot_of(s, seq)->lengths));
         if (count && size > bytes) break;
@@ -173,7 +173,7 @@ int slipring_range_read(slipring_range *range, uint64_t until, const slipring_ra
         if (code == SLIPRING_LAPPED || (code == SLIPRING_EMPTY && reader->position >= until)) code = SLIPRING_OK;
     }
     if (code == SLIPRING_EMPTY)
-        code = slr_error(SLIPRING_BAD_ARGUMENT, "end", "end=%" PRIu64 " is beyond %" PRIu64 ", the end of what is settled", until,
+        code = slr_error(SLIPRING_BAD_ARGUMENT, "end", "end=%" PRIu64 " is beyond the end of the settled sequences, %" PRIu64, until,
                          reader->position);
     *reached = range->expected;
     return code;

@@ -68,7 +68,7 @@ static int resync(slipring_subscriber *sub) {
     /* tail may be one behind a message that one writer has just made READY */
     if (sub->holds_position || !slr_loss_from(s, sub->position, sub->abandoned, &loss) ||
         (int64_t)(loss.oldest - slr_load_acquire(&s->ring->tail)) > 1)
-        return slr_error_damaged("a message was reclaimed although a reader holds it");
+        return slr_error_damaged("a message was reclaimed while a reader held it");
     if (!SLR_DEFECT(losses_not_counted)) sub->lost += loss.messages;
     sub->position = loss.oldest;
     sub->abandoned = loss.abandoned;
@@ -124,7 +124,7 @@ static SLR_NOINLINE int peek_newest(slipring_subscriber *sub, slipring_message *
     for (uint64_t seq = newest; seq-- > lowest;) {
         enum slr_slot_state state = slr_slot_read(s, seq, &word);
         if (state == SLR_OVERTAKEN) break;
-        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in no known state");
+        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
         if (state == SLR_OPEN_CLAIM || state == SLR_NOTHING) next = seq;
         if (state != SLR_FOUND) continue;
         int code = slr_describe(sub, seq, out);
@@ -160,7 +160,7 @@ static SLR_NOINLINE int peek_next(slipring_subscriber *sub, slipring_message *ou
         enum slr_slot_state state = slr_slot_read(s, sub->position, &word);
         code = SLIPRING_EMPTY;
         if (state == SLR_NOTHING || state == SLR_OPEN_CLAIM) break;
-        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in no known state");
+        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
         if (state == SLR_ABANDONED) {
             sub->position++;
             if (sub->abandoned != SLR_UNKNOWN) sub->abandoned++;
@@ -206,7 +206,7 @@ int slipring_subscriber_peek(slipring_subscriber *sub, slipring_message *out) {
 }
 
 int slr_read_accept(slipring_subscriber *sub) {
-    if (!sub->peeked) return slr_error(SLIPRING_BAD_ARGUMENT, "", "there is no peeked message to accept");
+    if (!sub->peeked) return slr_error(SLIPRING_BAD_ARGUMENT, "", "no message was peeked that could be accepted");
     if (!slr_intact(sub, sub->position)) return give_up_peeked(sub);
     advance(sub);
     if (sub->conflate) slr_read_settle(sub, SLR_SETTLE_AT_ONCE);
@@ -224,7 +224,7 @@ static int try_recv(slipring_subscriber *sub, void *buffer, size_t buffer_size, 
         int code = slipring_subscriber_peek(sub, out);
         if (code) return code;
         if (out->size > buffer_size && slipring_subscriber_intact(sub))
-            return slr_error(SLIPRING_TOO_LARGE, "buffer", "the next message has %u bytes, the buffer %zu", out->size,
+            return slr_error(SLIPRING_TOO_LARGE, "buffer", "the next message has %u bytes, but the buffer has %zu", out->size,
                              buffer_size);
         if (out->size > buffer_size) out->size = (uint32_t)buffer_size; /* not its real size: accept will say so */
         slr_copy_out(buffer, out->body, out->size);

@@ -36,7 +36,7 @@ static inline int admit(slipring_publisher *pub, const struct message_meta *m) {
     int code = slr_publisher_usable(pub);
     if (code) return code;
     if (m->type_size > SLIPRING_MAX_TYPE)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes, at most %d", m->type_size, SLIPRING_MAX_TYPE);
+        return slr_error(SLIPRING_BAD_ARGUMENT, "type", "type has %zu bytes; at most %d are allowed", m->type_size, SLIPRING_MAX_TYPE);
     bool own = !m->sender;
     if (own && pub->meta_is_own && m->type_size == pub->type_size &&
         (m->type_size == 0 || memcmp(pub->meta, m->type, m->type_size) == 0))
@@ -59,11 +59,11 @@ static inline int check_size(const slipring_publisher *pub, size_t size, uint64_
         return SLIPRING_OK;
     if (size > UINT32_MAX)
         return slr_error(SLIPRING_TOO_LARGE, "body",
-                         "a body of %zu bytes is larger than a message can be, %u bytes, whatever the capacity: send it in "
+                         "a body of %zu bytes is too large: a message has at most %u bytes at any capacity; send it in "
                          "parts, or use frames",
                          size, UINT32_MAX);
     return slr_error(SLIPRING_TOO_LARGE, "capacity",
-                     "a body of %zu bytes needs %llu, more than the topic's capacity of %llu: create it with a larger "
+                     "a body of %zu bytes needs %llu bytes, but the topic has capacity=%llu: create it with a larger "
                      "capacity=",
                      size, (unsigned long long)*reserved, (unsigned long long)pub->s->capacity);
 }

@@ -26,6 +26,8 @@
 #include "topic/peers.h"
 #include "wait/futex.h"
 
+#define ATTEMPTS 20 /* an attempt to choose a start fails only if writers reclaimed the chosen sequence */
+
 /* BUSY, without words: there is none. */
 static int lock_entry(struct slr_segment *s, int *out) {
     for (int dead = 0; dead <= 1; dead++)
@@ -80,10 +82,10 @@ static int take_entry(slipring_subscriber *sub, bool reliable, bool required) {
     if (code != SLIPRING_BUSY) return code;
     if (!required) return SLIPRING_OK;
     if (!sub->s->readers_writable)
-        return slr_error(SLIPRING_DENIED, "lossy", "without write permission on the reader table only a lossy subscriber "
+        return slr_error(SLIPRING_DENIED, "lossy", "without write permission on the reader table, only a lossy subscriber "
                          "without a cursor can read: use lossy=True and no cursor=");
     return slr_error(SLIPRING_TOO_MANY_READERS, "max_readers",
-                     "the topic has its max_readers=%u live subscribers: use lossy=True, or create it with more",
+                     "the topic already has max_readers=%u live subscribers: use lossy=True, or create it with a larger max_readers=",
                      sub->s->reader_count);
 }
 
@@ -107,7 +109,7 @@ static int begin(slipring_subscriber *sub, const slipring_subscriber_settings *h
         return slr_error(SLIPRING_BAD_ARGUMENT, "lossy", "the topic's delivery is \"lossy\": a subscriber with lossy=False "
                          "needs a topic with delivery=\"reliable\"");
     if (how->lossy == 1 && how->cursor && topic_reliable)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "lossy", "a cursor on a reliable topic loses nothing: leave lossy=True out");
+        return slr_error(SLIPRING_BAD_ARGUMENT, "lossy", "a cursor on a reliable topic loses no messages: omit lossy=True");
     bool reliable = topic_reliable && how->lossy != 1;
     int code = take_entry(sub, reliable, reliable || how->cursor);
     if (code) return code;
@@ -187,8 +189,6 @@ void slipring_subscriber_interrupt(slipring_subscriber *sub) {
 }
 
 void slipring_copy(void *to, const void *shared, size_t size) { slr_copy_out(to, shared, size); }
-
-#define ATTEMPTS 20 /* each fails only if writers reclaimed what it looked at */
 
 static uint64_t newest_message(const struct slr_segment *s, uint64_t oldest, uint64_t tail) {
     for (uint64_t seq = tail; seq-- > oldest;) {

@@ -45,7 +45,7 @@
 /* Topics that one thread sleeps on so that deaths wake it: three words each, beside our bell and that of a crowd. */
 #define MAX_COVERED ((SLR_MAX_FUTEX_WORDS - 2) / 3)
 
-struct waiting {
+struct wait {
     slipring_subscriber *const *subs;
     size_t count;
     _Atomic uint32_t *bell;
@@ -62,7 +62,7 @@ void slipring_bell_ring(slipring_bell *bell) {
     syscall(SYS_futex, rings, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 }
 
-static int check(const struct waiting *w, bool files) {
+static int check(const struct wait *w, bool files) {
     for (size_t i = 0; i < w->count; i++) {
         int code = slr_read_check(w->subs[i]);
         if (!code && files) code = slr_segment_check_file(w->subs[i]->s);
@@ -73,7 +73,7 @@ static int check(const struct waiting *w, bool files) {
 
 /* Whether there is anything to wake up for, while we spin: without the fence, which belongs to announcing oneself (sleep.c),
  * and without a look at tail, whose line the writers want for themselves, unless it is worth it: behind something abandoned. */
-static bool has_message(const struct waiting *w) {
+static bool has_message(const struct wait *w) {
     bool found = w->bell && slr_load_acquire(w->bell) != w->seen_rings;
     for (size_t i = 0; i < w->count && !found; i++) {
         const slipring_subscriber *sub = w->subs[i];
@@ -90,7 +90,7 @@ static bool has_message(const struct waiting *w) {
  * writer, who wants it twice for a message; left alone for a moment, it has several ready, and both go on undisturbed.
  * At first no longer than any answer takes. Twice as long as the last time where messages stream, which a longer absence
  * brings more of; one that brings no more is over with this. A small ring is not to run full meanwhile. */
-static int64_t backoff_ns(const struct waiting *w, int64_t now) {
+static int64_t backoff_ns(const struct wait *w, int64_t now) {
     if (w->count == 0) return 0;
     slipring_subscriber *sub = w->subs[0];
     uint64_t came = sub->position - sub->waited_at;
@@ -103,7 +103,7 @@ static int64_t backoff_ns(const struct waiting *w, int64_t now) {
     return sub->backoff_ns = backoff < LONGEST_BACKOFF_NS ? backoff : LONGEST_BACKOFF_NS;
 }
 
-static bool spin(const struct waiting *w, int64_t now, int64_t until, bool begins) {
+static bool spin(const struct wait *w, int64_t now, int64_t until, bool begins) {
     int64_t backoff = begins ? now + backoff_ns(w, now) : now;
     while (now < backoff && now < until) {
         slr_pause();
@@ -120,7 +120,7 @@ static bool spin(const struct waiting *w, int64_t now, int64_t until, bool begin
 
 /* Sleep ------------------------------------------------------------------------------------------------------ */
 
-static bool has_reason_to_wake(struct waiting *w) {
+static bool has_reason_to_wake(struct wait *w) {
     bool found = w->bell && slr_load_acquire(w->bell) != w->seen_rings;
     for (size_t i = 0; i < w->count && !found; i++) {
         bool behind_claim;
@@ -137,14 +137,14 @@ struct part {
     size_t count;
 };
 
-static struct part part_of(const struct waiting *w, size_t number) {
+static struct part part_of(const struct wait *w, size_t number) {
     size_t from = number * w->each, left = w->count - from;
     return (struct part){.subs = w->subs + from, .count = left < w->each ? left : w->each};
 }
 
 /* Announces us; the number of words. In this order: the orphans before the slots, see above, and after the others, since the
  * kernel tells the last at which we were woken. */
-static size_t list_words(const struct waiting *w, struct part part, struct slr_futex_word *words) {
+static size_t list_words(const struct wait *w, struct part part, struct slr_futex_word *words) {
     size_t count = 0;
     if (w->bell) words[count++] = slr_futex_word_of(w->bell, w->seen_rings);
     for (size_t i = 0; i < part.count; i++) {
@@ -169,7 +169,7 @@ static void set_death_wake(void *context, size_t number) {
 
 /* Woken by the dead, we wake the others; then the will is no longer needed. */
 static void wake_after_death(void *context, size_t number, size_t woken) {
-    struct waiting *w = context;
+    struct wait *w = context;
     struct part part = part_of(w, number);
     size_t first_orphan = (w->bell ? 1 : 0) + part.count;
     SLR_CRASH_POINT("sleep.over");
@@ -180,9 +180,9 @@ static void wake_after_death(void *context, size_t number, size_t woken) {
     slr_death_wake_clear();
 }
 
-static int sleep_covered(struct waiting *w, struct slr_futex_word *words, size_t count, int64_t until) {
-    struct slr_sleep_hooks around = {.before = set_death_wake, .after = wake_after_death, .context = w};
-    if (w->each < w->count) return slr_sleep_in_groups(words, count, (w->bell ? 1 : 0) + 3 * w->each, until, &around);
+static int sleep_covered(struct wait *w, struct slr_futex_word *words, size_t count, int64_t until) {
+    struct slr_sleep_hooks hooks = {.before = set_death_wake, .after = wake_after_death, .context = w};
+    if (w->each < w->count) return slr_sleep_in_groups(words, count, (w->bell ? 1 : 0) + 3 * w->each, until, &hooks);
     size_t woken;
     set_death_wake(w, 0);
     int slept = slr_sleep_on(words, count, until, &woken);
@@ -198,7 +198,7 @@ static int sleep_uncovered(struct slr_futex_word *words, size_t count, int64_t u
     return slept;
 }
 
-static int sleep_on(struct waiting *w, struct slr_futex_word *words, int64_t slice, int64_t deadline) {
+static int sleep_on(struct wait *w, struct slr_futex_word *words, int64_t slice, int64_t deadline) {
     size_t count = 0, number = 0;
     do count += list_words(w, part_of(w, number), words + count);
     while (++number * w->each < w->count);
@@ -211,7 +211,7 @@ static int sleep_on(struct waiting *w, struct slr_futex_word *words, int64_t sli
     return w->covered ? sleep_covered(w, words, count, until) : sleep_uncovered(words, count, until);
 }
 
-static int sleep_slice(struct waiting *w, int64_t slice, int64_t deadline) {
+static int sleep_slice(struct wait *w, int64_t slice, int64_t deadline) {
     size_t most = 3 * w->count + (w->each ? w->count / w->each : 0) + 1; /* a bell for each part */
     struct slr_futex_word few[14], *words = most <= sizeof few / sizeof few[0] ? few : calloc(most, sizeof *words);
     if (!words) return ENOMEM;
@@ -229,7 +229,7 @@ static int sleep_slice(struct waiting *w, int64_t slice, int64_t deadline) {
 
 /* Kept by the first subscriber; reading a message sets it back. Topics beyond what one thread can sleep on so that deaths
  * wake it take more threads, which are worth it once we would wake up by ourselves for ever. */
-static int64_t next_slice(struct waiting *w) {
+static int64_t next_slice(struct wait *w) {
     w->each = w->count;
     if (w->count == 0) return SLR_LONGEST_BOUNDED_SLICE_NS; /* nobody to remember how long we have waited */
     int64_t slice = w->subs[0]->slice_ns;
@@ -245,7 +245,7 @@ static int64_t next_slice(struct waiting *w) {
 
 /* Spins, at most for PIECE: then the caller looks, for signals and for claims of the dead, and comes again. How much of it
  * is done, the first subscriber knows by a slice below 0. True: no time to sleep yet. */
-static bool spin_piece(struct waiting *w, int64_t now, int64_t deadline, int64_t spin_ns) {
+static bool spin_piece(struct wait *w, int64_t now, int64_t deadline, int64_t spin_ns) {
     int64_t spun = w->count ? -w->subs[0]->slice_ns : 0, left = spin_ns - spun, piece = w->count && left > PIECE ? PIECE : left;
     if (left > 0 && spin(w, now, now + piece < deadline ? now + piece : deadline, spun == 0)) return true;
     if (w->count) w->subs[0]->slice_ns = left > piece ? -(spun + piece) : 0;
@@ -254,7 +254,7 @@ static bool spin_piece(struct waiting *w, int64_t now, int64_t deadline, int64_t
 
 int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell *bell, uint32_t seen_rings,
                   int64_t deadline_ns, int64_t spin_ns) {
-    struct waiting w = {
+    struct wait w = {
         .subs = subs, .count = count, .bell = bell ? (_Atomic uint32_t *)&bell->rings : NULL, .seen_rings = seen_rings};
     int code = check(&w, false);
     if (code) return code;

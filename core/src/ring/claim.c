@@ -56,7 +56,7 @@ static bool help_one(const struct slr_segment *s, uint64_t i, uint64_t seq, uint
 static int help(const struct slr_segment *s, uint64_t i, uint64_t word) {
     uint32_t owner = slr_word_writer(word);
     if (owner >= s->writer_count && !SLR_DEFECT(claim_of_any_writer))
-        return slr_error_damaged("a claim names a writer that cannot be");
+        return slr_error_damaged("a claim names an impossible writer");
     uint64_t start = slr_start_of(s, i);
     /* Acquire, partner of the owner's release: a want of a later claim comes with a later tail. */
     uint64_t announced = slr_load_acquire(&s->writer[owner].want), size = announced & SLR_ANNOUNCED_SIZE, count = (announced >> 48) + 1;

@@ -210,7 +210,7 @@ int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_nee
         return slr_error(code, "topic", "a slot does not carry its sequence: the topic is damaged, remove it");
     if (code == SLIPRING_FULL)
         return slr_error(code, "timeout",
-                         "the ring is full: a reader, a held message or a claim is in the way; wait longer (timeout=) "
+                         "the ring is full: a reader, a held message or a claim occupies it; wait longer (timeout=) "
                          "or make the topic larger (capacity=, slots=)");
     return code;
 }

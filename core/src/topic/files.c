@@ -42,7 +42,7 @@ int slr_bus_open(const char *bus, const char *name, const char *suffix, int *dir
     SLR_RETRY_EINTR(*directory, open(bus, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (*directory >= 0) return SLIPRING_OK;
     if (errno != ENOENT) return slr_error_errno("cannot open the bus directory '%s'", bus);
-    return slr_error(SLIPRING_NOT_FOUND, "topic", "there is no %s '%s': nobody has made the bus '%s'", noun_of(suffix),
+    return slr_error(SLIPRING_NOT_FOUND, "topic", "there is no %s '%s': the bus '%s' does not exist", noun_of(suffix),
                      name, bus);
 }
 
@@ -52,7 +52,7 @@ int slr_bus_lock(const char *bus, const char *name, const char *suffix, int *dir
     for (int waited = 0; flock(*directory, LOCK_EX | LOCK_NB); waited++) {
         if (errno != EWOULDBLOCK && errno != EINTR) code = slr_error_errno("cannot lock the bus directory '%s'", bus);
         if (waited > TURN_MS)
-            code = slr_error(SLIPRING_BUSY, "bus", "another process has been creating or removing a topic on '%s' for %d s",
+            code = slr_error(SLIPRING_BUSY, "bus", "another process has kept the bus '%s' locked for %d s to create or remove a topic",
                              bus, TURN_MS / 1000);
         if (code) {
             close(*directory);
@@ -88,9 +88,9 @@ int slr_name_check_free(int directory, const char *name, const char *suffix) {
 bool slr_name_is_other_kind(void) { return slipring_last_error()->found[0] != 0; }
 
 int slr_mode_check(uint32_t mode) {
-    if (mode & ~0777u) return slr_error(SLIPRING_BAD_ARGUMENT, "mode", "mode=%#o has bits beyond 0777", mode);
+    if (mode & ~0777u) return slr_error(SLIPRING_BAD_ARGUMENT, "mode", "mode=%#o is out of range: at most 0777", mode);
     if (mode && (mode & 0600) != 0600)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "mode", "mode=%#o leaves the owner without reading and writing", mode);
+        return slr_error(SLIPRING_BAD_ARGUMENT, "mode", "mode=%#o does not let the owner read and write", mode);
     return SLIPRING_OK;
 }
 
@@ -108,7 +108,7 @@ int slr_file_make(int directory, uint64_t size, uint32_t mode, const char *size_
     if (failed) {
         close(fd);
         errno = failed;
-        return slr_error_errno("cannot reserve %" PRIu64 " bytes: choose a smaller %s= or make room", size, size_argument);
+        return slr_error_errno("cannot reserve %" PRIu64 " bytes: choose a smaller %s= or free memory", size, size_argument);
     }
     *out = fd;
     return SLIPRING_OK;
@@ -134,8 +134,8 @@ int slr_file_link(int fd, int directory, const char *name, const char *suffix) {
         if (linkat(fd, "", directory, to, AT_EMPTY_PATH) == 0) return SLIPRING_OK;
         if (errno == ENOENT) /* what the kernel answers without the privilege */
             return slr_error(SLIPRING_DENIED, "root",
-                             "cannot name the new file '%s': /proc is not mounted here, and without it only root can, or "
-                             "anybody on Linux 6.10 and later: mount /proc",
+                             "cannot name the new file '%s': /proc is not mounted here, and without it only root can do that, or "
+                             "any user on Linux 6.10 and later: mount /proc",
                              to);
     }
     return slr_error_errno("cannot name the new file '%s'", to);
@@ -210,7 +210,7 @@ int slr_file_clear(int directory, const char *name, const char *suffix, uint64_t
 
 int slr_file_open_error(const char *name, const char *suffix) {
     if (errno == ELOOP || errno == ENXIO || errno == EISDIR)
-        return slr_error(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' is not a %s's file (a link, directory or device)", name,
+        return slr_error(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' is not a file of a %s but a link, directory or device", name,
                          suffix, noun_of(suffix));
     if (errno == ENOENT)
         return slr_error(SLIPRING_NOT_FOUND, "topic", "there is no %s '%s' on this bus", noun_of(suffix), name);
@@ -246,15 +246,15 @@ int slr_file_read_header(int fd, const char *name, const char *suffix, void *hea
 int slr_file_check_signature(const char *name, const char *suffix, bool magic, uint32_t version, bool hash) {
     if (!magic) return not_ours(name, suffix, "is not a Slipring file");
     if (version != SLR_LAYOUT_VERSION)
-        return slr_error(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' has layout version %u, this build knows %u", name, suffix,
+        return slr_error(SLIPRING_WRONG_LAYOUT, "topic", "'%s.%s' has layout version %u, this build supports %u", name, suffix,
                          version, SLR_LAYOUT_VERSION);
-    return hash ? SLIPRING_OK : not_ours(name, suffix, "was made by a build with another memory layout");
+    return hash ? SLIPRING_OK : not_ours(name, suffix, "was created by a build with another memory layout");
 }
 
 static int boot_unknown(const char *name, const char *suffix, const char *who) {
     return slr_error(SLIPRING_DENIED, "root",
                      "'%s.%s' is on a file system that outlives a restart of the machine, and %s could not read "
-                     "/proc/sys/kernel/random/boot_id, which shows whether there was one: make that file readable "
+                     "/proc/sys/kernel/random/boot_id, which would show such a restart: make that file readable "
                      "(systemd: ProcSubset=all), or use a bus directory in /dev/shm",
                      name, suffix, who);
 }
@@ -278,7 +278,7 @@ int slr_file_check_boot(int fd, const char *name, const char *suffix, const uint
 }
 
 int slr_file_corrupt(const char *name, const char *suffix, const char *what) {
-    return slr_error(SLIPRING_CORRUPT, "topic", "'%s.%s' is damaged: %s; remove the %s to start afresh", name, suffix, what,
+    return slr_error(SLIPRING_CORRUPT, "topic", "'%s.%s' is damaged: %s; remove the %s and create it again", name, suffix, what,
                      noun_of(suffix));
 }
 

@@ -32,8 +32,8 @@ int slipring_check_name(const char *argument, const char *name) {
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
         if (!letter && (i == 0 || (c != '-' && c != '.')))
             return slr_error(SLIPRING_BAD_ARGUMENT, argument,
-                             "%s may have letters, digits, '_', '-' and '.', and starts with neither '-' nor '.': '%s'",
-                             argument, name);
+                             "'%s' is not a valid %s: letters, digits, '_', '-' and '.' are allowed, not '-' or '.' at the start",
+                             name, argument);
     }
     return SLIPRING_OK;
 }
@@ -56,10 +56,10 @@ static int check_ring(int fd, const char *topic, const struct slr_ring_header *h
         h->writers_offset != g->writers_offset || h->slots_offset != g->slots_offset ||
         h->passed_offset != g->passed_offset || h->abandoned_offset != g->abandoned_offset ||
         h->payload_offset != g->payload_offset)
-        return slr_file_corrupt(topic, "ring", "its header contradicts itself");
+        return slr_file_corrupt(topic, "ring", "its header is not consistent");
     /* With a larger table a second publisher would find an entry. */
     if (h->writers == SLR_ONE && h->writer_count != 1)
-        return slr_file_corrupt(topic, "ring", "one writer, but a table for more");
+        return slr_file_corrupt(topic, "ring", "one writer is allowed, but the table has room for more");
     if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE || h->content > SLR_FRAMES)
         return slr_file_corrupt(topic, "ring", "unknown settings");
     if (file_size != g->ring_size && !SLR_DEFECT(ring_of_any_length))
@@ -75,7 +75,7 @@ static int check_readers(const char *topic, const struct slr_readers_header *h, 
     if (h->page_size != SLR_PAGE || h->reader_count != g->reader_count || h->cursor_count != g->cursor_count ||
         h->readers_offset != g->readers_offset || h->cursors_offset != g->cursors_offset ||
         h->file_size != g->readers_size)
-        return slr_file_corrupt(topic, "readers", "its header contradicts itself or the ring");
+        return slr_file_corrupt(topic, "readers", "its header is not consistent with itself or with the ring");
     if (file_size != g->readers_size && !SLR_DEFECT(reader_table_of_any_length))
         return slr_file_corrupt(topic, "readers", "it was truncated or extended");
     return SLIPRING_OK;
@@ -142,7 +142,7 @@ static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, con
     if (!code) code = check_readers(topic, &readers, readers_size, &g);
     if (code) return code;
     if (ring.generation != readers.generation)
-        return slr_file_corrupt(topic, "readers", "it belongs to another topic of that name");
+        return slr_file_corrupt(topic, "readers", "it belongs to another topic with that name");
     s->generation = ring.generation;
     s->slot_count = g.slot_count;
     s->slot_mask = g.slot_count - 1;

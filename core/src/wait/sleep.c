@@ -58,7 +58,7 @@ struct group {
     struct slr_futex_word words[SLR_MAX_FUTEX_WORDS];
     size_t number, count; /* of words, without the bell */
     int64_t until_ns;
-    const struct slr_sleep_hooks *around;
+    const struct slr_sleep_hooks *hooks;
     _Atomic uint32_t *bell;
     pthread_t thread;
     bool started;
@@ -71,10 +71,10 @@ static void ring(_Atomic uint32_t *bell) {
 
 static int sleep_in_group(struct group *g) {
     size_t woken;
-    if (g->around) g->around->before(g->around->context, g->number);
+    if (g->hooks) g->hooks->before(g->hooks->context, g->number);
     int slept = slr_sleep_on(g->words, g->count + 1, g->until_ns, &woken);
     bool at_one = woken >= 1 && woken <= g->count;
-    if (g->around) g->around->after(g->around->context, g->number, at_one ? woken - 1 : g->count);
+    if (g->hooks) g->hooks->after(g->hooks->context, g->number, at_one ? woken - 1 : g->count);
     return slept;
 }
 
@@ -101,7 +101,7 @@ static void fill(struct group *g, const struct slr_futex_word *words, size_t cou
     g->bell = bell;
 }
 
-int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each, int64_t until_ns, const struct slr_sleep_hooks *around) {
+int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each, int64_t until_ns, const struct slr_sleep_hooks *hooks) {
     size_t groups = (count + each - 1) / each;
     _Atomic uint32_t bell = 0;
     struct group *g = calloc(groups, sizeof *g);
@@ -111,7 +111,7 @@ int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each,
         size_t from = i * each;
         g[i].number = i;
         g[i].until_ns = until_ns;
-        g[i].around = around;
+        g[i].hooks = hooks;
         fill(&g[i], words + from, count - from < each ? count - from : each, &bell);
         if (i > 0) start(&g[i]);
         if (i > 0 && !g[i].started) slept = EAGAIN;

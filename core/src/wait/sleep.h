@@ -33,8 +33,8 @@ struct slr_sleep_hooks {
 };
 
 /* The same on any number of words, in groups of `each`, SLR_MAX_FUTEX_WORDS - 1 at most; the calling thread sleeps on the first of
- * them. EAGAIN: a thread was needed and not to be had. around NULL: nothing. */
-int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each, int64_t until_ns, const struct slr_sleep_hooks *around);
+ * them. EAGAIN: a thread was needed and not to be had. hooks NULL: nothing. */
+int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each, int64_t until_ns, const struct slr_sleep_hooks *hooks);
 /* Whether the kernel can sleep on more than one, as far as we know: Linux before 5.16 cannot. */
 bool slr_sleeps_on_many(void);
 

@@ -83,9 +83,9 @@ class SteppedCellsWriter(_End):
     def put(self, value: Buffer, /) -> int:
         cell, content, size = self.begin(), body_bytes(value), self._cells.size
         if len(content) > size:
-            raise TooLarge(f"the value has {len(content)} bytes, an element {size}", argument="value")
+            raise TooLarge(f"value has {len(content)} bytes; an element has {size}", argument="value")
         if len(content) < size:
-            text = f"the value has {len(content)} bytes, an element exactly {size}"
+            text = f"value has {len(content)} bytes; an element has exactly {size}"
             raise BadArgument(text, argument="value")
         self._cells.cell(cell)[:] = content
         return self.commit()

@@ -77,7 +77,7 @@ def _check(size: int, depth: int, mode: int, format: str) -> None:
         text = f"an element of {size} bytes is too large: at most {_MAX_SIZE}"
         raise BadArgument(text, argument="size")
     if len(format.encode()) > _MAX_FORMAT:
-        text = f"the dtype's description has {len(format.encode())} bytes, at most {_MAX_FORMAT}"
+        text = f"the description of dtype has {len(format.encode())} bytes; at most {_MAX_FORMAT} are allowed"
         raise BadArgument(text, argument="dtype")
 
 

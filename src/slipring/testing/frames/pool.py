@@ -79,16 +79,16 @@ def frame_bytes(stream: Stream) -> int:
 def check_streams(streams: tuple[Stream, ...]) -> None:
     """Refuse what no pool can have."""
     if len(streams) > _MAX_STREAMS:
-        text = f"there are 1 to {_MAX_STREAMS} streams, not {len(streams)}"
+        text = f"a topic has 1 to {_MAX_STREAMS} streams, not {len(streams)}"
         raise BadArgument(text, argument="streams")
     for stream in streams:
         name, shape, dtype, _, _ = stream
         if len(name.encode()) > _MAX_NAME:
-            text = f"a stream's name has at most {_MAX_NAME} characters"
+            text = f"the name of a stream may have at most {_MAX_NAME} characters"
             raise BadArgument(text, argument="streams")
         check_text("streams", name)
         if len(dtype.encode()) > _MAX_DTYPE:
-            raise BadArgument(f"a dtype has at most {_MAX_DTYPE} characters", argument="dtype")
+            raise BadArgument(f"dtype may have at most {_MAX_DTYPE} characters", argument="dtype")
         if frame_bytes(stream) > _MAX_BYTES:
             text = f"shape={shape} needs {frame_bytes(stream)} bytes, at most 2**40"
             raise BadArgument(text, argument="shape")
@@ -96,4 +96,4 @@ def check_streams(streams: tuple[Stream, ...]) -> None:
         text = f"all streams together have at most {_MAX_BUFFERS} buffers"
         raise BadArgument(text, argument="buffers")
     if sum(stream[4] * frame_bytes(stream) for stream in streams) > _MAX_BYTES:
-        raise BadArgument("the buffers need more than 2**40 bytes in all", argument="buffers")
+        raise BadArgument("the buffers need more than 2**40 bytes in total", argument="buffers")

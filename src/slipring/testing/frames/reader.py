@@ -47,7 +47,8 @@ class SteppedFrameReader:
             raise TopicExists(text, argument="topic", found="messages", asked="frames")
         if reader.index is None:
             most = f"max_readers={topic.geometry.max_readers} live subscribers"
-            text = f"'{topic.name}' has its {most}, and only they can hold frames: create it with more"
+            text = f"topic '{topic.name}' already has {most}; only they can hold frames: "
+            text += "create it with a larger max_readers="
             raise TooManyReaders(text, argument="max_readers")
         self._unseen = 0 if start in (START_NEW, START_SEQ) else _ANY_ID
         self._follow()

@@ -39,7 +39,7 @@ class SteppedFrameWriter:
         """Go on with the pool that is there, or make another one, which readers follow."""
         topic, old = self._topic, self._topic.pool
         if old is None and not streams:
-            text = f"topic '{topic.name}' has no frame buffers yet: give shape= and dtype="
+            text = f"topic '{topic.name}' has no frame buffers yet: pass shape= and dtype="
             raise BadArgument(text, argument="shape")
         self._counts = [] if old is None else counts_before(old, topic.ring, topic.ring.tail)
         if old is not None and (not streams or old.streams == streams):
@@ -68,8 +68,8 @@ class SteppedFrameWriter:
         chosen = self._choose(stream)
         name, _, _, _, count = self._pool.streams[stream]
         if chosen is None:
-            text = f"all {count} buffers of stream '{name}' are held by subscribers or being written"
-            raise Full(f"{text}: release frames sooner, or open it with more buffers=", argument="buffers")
+            text = f"all {count} buffers of stream '{name}' are held by subscribers or are being written"
+            raise Full(f"{text}: release frames earlier, or open it with more buffers=", argument="buffers")
         buffer = self._pool.buffers[chosen]
         buffer.state = WRITING
         self._open[chosen] = self._simulation.clock.time_ns()
@@ -109,7 +109,7 @@ class SteppedFrameWriter:
     ) -> tuple[int, int]:
         self._check()
         if len(meta) > _MAX_META:
-            text = f"a frame's metadata has {len(meta)} bytes, at most {_MAX_META}"
+            text = f"meta has {len(meta)} bytes; at most {_MAX_META} are allowed"
             raise TooLarge(text, argument="meta")
         pool = self._pool
         stream = next(number for number in range(len(pool.streams)) if buffer in pool.of_stream(number))

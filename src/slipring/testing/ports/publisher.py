@@ -111,7 +111,7 @@ class SteppedPublisher(PythonPublisher, Handle):
                 seq = self._topic.ring.claim(entry, self._hold)
         if seq is None:
             text = (
-                "the ring is full: a reader, a held message or a claim is in the way; wait longer (timeout=)"
+                "the ring is full: a reader, a held message or a claim occupies it; wait longer (timeout=)"
             )
             # defect stepped_full_names_capacity: raise Full(
             #     f"{text} or make the topic larger (capacity=, slots=)", argument="capacity")

@@ -15,7 +15,7 @@ _MAX_NAME = 63
 
 def check_name(name: str) -> None:
     if len(name) > _MAX_NAME:
-        text = f"a cursor's name has at most {_MAX_NAME} characters, not {len(name)}"
+        text = f"the name of a cursor may have at most {_MAX_NAME} characters, not {len(name)}"
         raise BadArgument(text, argument="cursor")
 
 
@@ -58,10 +58,11 @@ class Cursors:
         check_name(name)
         cursor = self.by_name.get(name)
         if cursor is None and len(self.by_name) >= self._most:
-            text = f"the topic has its max_cursors={self._most} cursors: drop one, or create it with more"
+            text = f"the topic already has max_cursors={self._most} cursors: drop one, "
+            text += "or create it with a larger max_cursors="
             raise Busy(text, argument="max_cursors")
         if cursor is not None and cursor.reader is not None:
-            raise Busy(f"a live subscriber reads by cursor '{name}' already", argument="cursor")
+            raise Busy(f"a live subscriber already uses cursor '{name}'", argument="cursor")
         return cursor
 
     def attach(self, name: str, reader: Reader, now_ns: int) -> None:
@@ -85,13 +86,13 @@ class Cursors:
             raise TopicGone("this subscriber's cursor was dropped", argument="cursor")
         position = reader.position if seq is None else seq
         if not cursor.position <= position <= reader.position:
-            limits = f"{position} is not in [{cursor.position}, {reader.position}]"
-            raise BadArgument(f"a cursor commits forwards up to what was received: {limits}", argument="seq")
+            allowed = f"{cursor.position} (the last commit) to {reader.position} (received so far)"
+            raise BadArgument(f"seq={position} cannot be committed: allowed are {allowed}", argument="seq")
         cursor.position, cursor.touched_ns = position, now_ns
 
     def drop(self, name: str) -> None:
         if name not in self.by_name:
             raise TopicNotFound(f"topic '{self._topic}' has no cursor '{name}'", argument="cursor")
         if self.by_name[name].reader is not None:
-            raise Busy(f"a live subscriber reads by cursor '{name}': close it first", argument="cursor")
+            raise Busy(f"a live subscriber uses cursor '{name}': close it first", argument="cursor")
         del self.by_name[name]

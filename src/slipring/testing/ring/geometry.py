@@ -26,7 +26,7 @@ def _power_of_two(value: int, least: int) -> int:
 def check_mode(mode: int) -> None:
     """0: not given."""
     if mode and mode & 0o600 != 0o600:
-        text = f"mode={mode:#o} leaves the owner without reading and writing"
+        text = f"mode={mode:#o} does not let the owner read and write"
         raise BadArgument(text, argument="mode")
 
 

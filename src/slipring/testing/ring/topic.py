@@ -91,10 +91,10 @@ class Topic:
         self.sweep(now_ns)
         index = self._free_index({writer.index for writer in self.writers}, self.geometry.max_writers)
         if index is None and self.geometry.writers == "one":
-            text = f"topic '{self.name}' has writers=\"one\" and a live publisher"
+            text = f"topic '{self.name}' has writers=\"one\" and already has a live publisher"
             raise Busy(text, argument="writers")
         if index is None:
-            text = f"topic '{self.name}' has its max_writers={self.geometry.max_writers} live publishers"
+            text = f"topic '{self.name}' already has max_writers={self.geometry.max_writers} live publishers"
             raise TooManyWriters(text, argument="max_writers")
         writer = Writer(number, index, sender)
         self.writers.append(writer)
@@ -107,7 +107,7 @@ class Topic:
         index = self._free_index({reader.index for reader in self.readers}, self.geometry.max_readers)
         if index is None and (reliable or options.cursor is not None):
             most = f"max_readers={self.geometry.max_readers} live subscribers"
-            text = f"the topic has its {most}: use lossy=True, or create it with more"
+            text = f"the topic already has {most}: use lossy=True, or create it with a larger max_readers="
             raise TooManyReaders(text, argument="max_readers")
         reader = Reader(number, self.ring, options, index=index, reliable=reliable)
         cursor = None if options.cursor is None else self.cursors.find(options.cursor)
@@ -128,7 +128,7 @@ class Topic:
             text = 'the topic\'s delivery is "lossy": a subscriber with lossy=False needs delivery="reliable"'
             raise BadArgument(text, argument="lossy")
         if options.lossy == 1 and options.cursor is not None and self.reliable:
-            text = "a cursor on a reliable topic loses nothing: leave lossy=True out"
+            text = "a cursor on a reliable topic loses no messages: omit lossy=True"
             raise BadArgument(text, argument="lossy")
         return self.reliable and options.lossy != 1
 
