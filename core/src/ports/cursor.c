@@ -17,15 +17,15 @@
 #include "topic/peers.h"
 #include "wait/futex.h"
 
-#define TABLE_BYTE 0
-#define TURN_MS 5000
+#define TABLE_LOCK_BYTE 0
+#define LOCK_WAIT_MS 5000
 
-static int take_turn(const struct slr_segment *s) {
-    for (int waited = 0; !slr_lock_try(s->readers_fd, TABLE_BYTE); waited++) {
+static int lock_table(const struct slr_segment *s) {
+    for (int waited = 0; !slr_lock_try(s->readers_fd, TABLE_LOCK_BYTE); waited++) {
         if (!slr_lock_refused()) return slr_error_errno("cannot lock the cursor table");
-        if (waited > TURN_MS)
+        if (waited > LOCK_WAIT_MS)
             return slr_error(SLIPRING_BUSY, "cursor", "another process has kept the cursor table locked for %d s",
-                             TURN_MS / 1000);
+                             LOCK_WAIT_MS / 1000);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return SLIPRING_OK;
@@ -65,7 +65,7 @@ static bool survives(const struct slr_segment *s, int entry) {
     return slr_kind_is(state, SLR_KIND_CURSOR) && slr_cas(&c->state, state, slr_kind_next(state, SLR_KIND_CURSOR));
 }
 
-static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position) {
+static int attach_locked(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position) {
     struct slr_segment *s = sub->s;
     slr_sweep_cursors(s);
     int entry = find(s, name);
@@ -90,11 +90,11 @@ static int attach_in_turn(slipring_subscriber *sub, const char *name, bool *is_n
 
 int slr_cursor_attach(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position) {
     int code = check_name(name);
-    if (!code) code = take_turn(sub->s);
+    if (!code) code = lock_table(sub->s);
     if (code) return code;
-    code = attach_in_turn(sub, name, is_new, position);
+    code = attach_locked(sub, name, is_new, position);
     /* A new cursor is made by slr_cursor_begin, still in turn, so that no name is made twice. */
-    if (code || !*is_new) slr_unlock(sub->s->readers_fd, TABLE_BYTE);
+    if (code || !*is_new) slr_unlock(sub->s->readers_fd, TABLE_LOCK_BYTE);
     return code;
 }
 
@@ -115,7 +115,7 @@ void slr_cursor_begin(slipring_subscriber *sub, const char *name, int64_t expire
     slr_store_seq_cst(&c->state, slr_kind_next(slr_load_acquire(&c->state), SLR_KIND_CURSOR));
     if (SLR_DEFECT(cursor_made_before_its_position)) slr_store_relaxed(&c->position, position);
     SLR_CRASH_POINT("cursor.made");
-    slr_unlock(s->readers_fd, TABLE_BYTE);
+    slr_unlock(s->readers_fd, TABLE_LOCK_BYTE);
 }
 
 void slr_cursor_touch(slipring_subscriber *sub) {
@@ -152,7 +152,7 @@ int slipring_cursor_drop(const char *bus, const char *topic, const char *name) {
         slr_segment_close(s);
         return slr_error(SLIPRING_DENIED, "topic", "dropping a cursor needs write permission on '%s.readers'", topic);
     }
-    code = take_turn(s);
+    code = lock_table(s);
     int entry = code ? -1 : find(s, name);
     if (!code && entry < 0) code = slr_error(SLIPRING_NOT_FOUND, "cursor", "topic '%s' has no cursor '%s'", topic, name);
     if (!code && slr_cursor_attached(s, (uint32_t)entry))

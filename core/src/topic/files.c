@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "topic/layout.h"
 
-#define TURN_MS 5000 /* how long to wait for another creator, which needs a millisecond */
+#define LOCK_WAIT_MS 5000 /* how long to wait for another creator or remover, which needs about a millisecond */
 #define FILE_NAME_SIZE (SLIPRING_MAX_NAME + 16)
 
 #define KIND(suffix, noun) {suffix, noun},
@@ -51,9 +51,9 @@ int slr_bus_lock(const char *bus, const char *name, const char *suffix, int *dir
     if (code) return code;
     for (int waited = 0; flock(*directory, LOCK_EX | LOCK_NB); waited++) {
         if (errno != EWOULDBLOCK && errno != EINTR) code = slr_error_errno("cannot lock the bus directory '%s'", bus);
-        if (waited > TURN_MS)
+        if (waited > LOCK_WAIT_MS)
             code = slr_error(SLIPRING_BUSY, "bus", "another process has kept the bus '%s' locked for %d s to create or remove a topic",
-                             bus, TURN_MS / 1000);
+                             bus, LOCK_WAIT_MS / 1000);
         if (code) {
             close(*directory);
             return code;
