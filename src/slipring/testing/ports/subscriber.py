@@ -182,4 +182,4 @@ def _check_can_hold(reader: Reader) -> None:
         )
         raise TooManyReaders(f"{text} or create the topic with more max_readers=", argument="max_readers")
     if sum(reader.held.values()) >= _MAX_VIEWS:
-        raise Busy(f"{_MAX_VIEWS} messages are held already: release some")
+        raise Busy(f"{_MAX_VIEWS} messages are already held: release some")
