@@ -110,9 +110,7 @@ class SteppedPublisher(PythonPublisher, Handle):
             if self._simulation.scheduler.block(lambda: self._has_room(size, type), wait_s, what):
                 seq = self._topic.ring.claim(entry, self._hold)
         if seq is None:
-            text = (
-                "the ring is full: a reader, a held message or a claim occupies it; wait longer (timeout=)"
-            )
+            text = "the ring is full: a reader, a held message or a claim occupies it; wait longer (timeout=)"
             # defect stepped_full_names_capacity: raise Full(
             #     f"{text} or make the topic larger (capacity=, slots=)", argument="capacity")
             raise Full(f"{text} or make the topic larger (capacity=, slots=)", argument="timeout")
