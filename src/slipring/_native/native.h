@@ -259,7 +259,6 @@ PyObject *cursor_drop(PyObject *module, PyObject *args);
 PyObject *check_name(PyObject *module, PyObject *args);
 PyObject *layout(PyObject *module, PyObject *args);
 PyObject *frames_inspect(PyObject *module, PyObject *args);
-PyObject *layout(PyObject *module, PyObject *ignored);
 bool settings_parse(PyObject *dict, slipring_settings *out);
 
 #endif

@@ -231,15 +231,15 @@ static PyObject *range_reliable(PyObject *object, void *ignored) {
 }
 
 static PyMethodDef range_methods[] = {
-    {"oldest", range_oldest, METH_NOARGS, "The lowest sequence still readable."},
-    {"settled", range_settled, METH_VARARGS, "settled(start, rows, size): the end of what is settled from start on."},
-    {"at_time", range_at_time, METH_O, "The first sequence sent at or after a time that is still there."},
-    {"begin", range_begin, METH_O, "Where reading begins."},
-    {"batch", range_batch, METH_VARARGS, "batch(until, columns, size, gaps, host): (reached, lost, capsules or None)."},
+    {"oldest", range_oldest, METH_NOARGS, "Return the lowest sequence that is still readable."},
+    {"settled", range_settled, METH_VARARGS, "settled(start, rows, size): return the end of the settled messages from start on."},
+    {"at_time", range_at_time, METH_O, "Return the first sequence in the ring that was sent at or after a time."},
+    {"begin", range_begin, METH_O, "Set the sequence at which reading begins."},
+    {"batch", range_batch, METH_VARARGS, "batch(until, columns, size, gaps, host): return (reached, lost, capsules or None)."},
     {"close", range_close, METH_NOARGS, "Unmap the topic."},
     {NULL, NULL, 0, NULL}};
-static PyGetSetDef range_attributes[] = {{"generation", range_generation, NULL, "Another topic of that name has another.", NULL},
-                                         {"reliable", range_reliable, NULL, "Whether the topic is.", NULL},
+static PyGetSetDef range_attributes[] = {{"generation", range_generation, NULL, "A number that differs between successive topics of one name.", NULL},
+                                         {"reliable", range_reliable, NULL, "Whether the topic is reliable.", NULL},
                                          {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot range_slots[] = {{Py_tp_new, range_new},         {Py_tp_dealloc, range_dealloc},
                                     {Py_tp_methods, range_methods}, {Py_tp_getset, range_attributes},

@@ -94,16 +94,16 @@ static Py_hash_t message_hash(PyObject *self) {
 }
 
 static PyMemberDef message_members[] = {
-    {"body", T_OBJECT_EX, offsetof(Message, body), READONLY, "the message itself: bytes, or a memoryview inside view()"},
-    {"sender", T_OBJECT_EX, offsetof(Message, sender), READONLY, "who sent it"},
-    {"type", T_OBJECT_EX, offsetof(Message, type), READONLY, "what it is, as its sender says"},
+    {"body", T_OBJECT_EX, offsetof(Message, body), READONLY, "the contents: bytes, or a memoryview inside view()"},
+    {"sender", T_OBJECT_EX, offsetof(Message, sender), READONLY, "the name of its sender"},
+    {"type", T_OBJECT_EX, offsetof(Message, type), READONLY, "the type that its sender gave it"},
     {"topic", T_OBJECT_EX, offsetof(Message, topic), READONLY, "the topic it came from"},
-    {"seq", T_ULONGLONG, offsetof(Message, seq), READONLY, "its number in the topic, from 0"},
-    {"time_ns", T_LONGLONG, offsetof(Message, time_ns), READONLY, "when it was committed, ns since the epoch"},
+    {"seq", T_ULONGLONG, offsetof(Message, seq), READONLY, "its number in the topic, counted from 0"},
+    {"time_ns", T_LONGLONG, offsetof(Message, time_ns), READONLY, "the time of its commit, in ns since the epoch"},
     {NULL, 0, 0, 0, NULL}};
 
 static PyType_Slot message_slots[] = {{Py_tp_doc, "Message(body, sender='', type='', seq=0, time_ns=0, topic='')\n--\n\n"
-                                                  "A message: body, sender, type, seq, time_ns and topic."},
+                                                  "A message with its body, sender, type, sequence, time of commit and topic."},
                                       {Py_tp_new, message_create},
                                       {Py_tp_dealloc, message_dealloc},
                                       {Py_tp_repr, message_repr},

@@ -87,7 +87,7 @@ static bool gather(struct bodies *b) {
     return b->tuple && gather_tuple(b);
 }
 
-static void let_go(struct bodies *b) {
+static void bodies_free(struct bodies *b) {
     for (size_t i = 0; i < b->buffer_count; i++) body_release(&b->buffers[i]);
     PyMem_Free(b->buffers);
     PyMem_Free(b->raw);
@@ -136,6 +136,6 @@ PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_
         }
         publisher_leave(self);
     }
-    let_go(&bodies);
+    bodies_free(&bodies);
     return result;
 }

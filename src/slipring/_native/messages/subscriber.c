@@ -334,8 +334,8 @@ static int set_spin_us(PyObject *object, PyObject *value, void *ignored) {
 
 static PyGetSetDef subscriber_getset[] = {{"closed", get_closed, NULL, NULL, NULL},
                                           {"spin_us", get_spin_us, set_spin_us,
-                                           "how long to spin before sleeping, 10 s at most; 0: sleep at once", NULL},
-                                          {"attached", get_attached, NULL, "whether the topic exists yet", NULL},
+                                           "microseconds of spinning before sleeping, at most 10 s; 0 sleeps at once", NULL},
+                                          {"attached", get_attached, NULL, "whether the subscriber is attached, because its topic exists", NULL},
                                           {NULL, NULL, NULL, NULL, NULL}};
 
 #define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS

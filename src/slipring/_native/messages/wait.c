@@ -22,8 +22,8 @@ static PyObject *bell_rings(PyObject *self, PyObject *ignored) {
     return PyLong_FromUnsignedLong(__atomic_load_n(&((Bell *)self)->bell.rings, __ATOMIC_SEQ_CST));
 }
 
-static PyMethodDef bell_methods[] = {{"ring", bell_ring, METH_NOARGS, "End the wait that listens to this bell."},
-                                     {"rings", bell_rings, METH_NOARGS, "How often it rang."},
+static PyMethodDef bell_methods[] = {{"ring", bell_ring, METH_NOARGS, "End the wait on this bell."},
+                                     {"rings", bell_rings, METH_NOARGS, "Return how often it has rung."},
                                      {NULL, NULL, 0, NULL}};
 static PyType_Slot bell_slots[] = {{Py_tp_methods, bell_methods}, {0, NULL}};
 static PyType_Spec bell_spec = {

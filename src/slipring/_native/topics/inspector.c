@@ -58,8 +58,8 @@ static PyObject *inspector_owner(PyObject *object, PyObject *number) {
 }
 
 static PyMethodDef inspector_methods[] = {
-    {"owner", inspector_owner, METH_O, "The incarnation of a writer entry's living owner, or 0."},
-    {"close", inspector_close, METH_NOARGS, "Stop looking."},
+    {"owner", inspector_owner, METH_O, "Return the incarnation of a writer entry's living owner, or 0."},
+    {"close", inspector_close, METH_NOARGS, "Unmap the topic."},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot inspector_slots[] = {
     {Py_tp_new, inspector_new}, {Py_tp_dealloc, inspector_dealloc}, {Py_tp_methods, inspector_methods}, {0, NULL}};
