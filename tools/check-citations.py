@@ -34,7 +34,7 @@ EXCLUDED = (
     "docs/reliability/",
     "examples/",
     "tests/fixtures/",
-    "tests/package/test_citation_check.py",
+    "tests/tools/test_citation_check.py",
     "tools/check-citations.py",
 )
 COMMON = ("conftest.py", "__init__.py", "pan.c")  # of many directories; what Spin makes

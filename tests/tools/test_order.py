@@ -21,7 +21,7 @@ def test_a_shared_fixture_brings_its_tests_into_one_group(request):
 
     assert order._group(Item()) == order.SHARED["spark"]
     Item.fixturenames = ("bus",)
-    assert order._group(Item()) == "tests/unit/test_order.py"
+    assert order._group(Item()) == "tests/tools/test_order.py"
 
 
 def run_of(dist):
