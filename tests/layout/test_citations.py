@@ -3,6 +3,7 @@
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,21 @@ def test_a_step_of_a_way_through_the_code_exists(base, file, name):
         assert set(name.split(".")) <= names
     else:
         assert re.search(rf"\b{name}\(", (REPOSITORY / base / file).read_text())
+
+
+def rooms(base: str) -> list[str]:
+    """The folders of sources below a folder, as paths from it."""
+    listed = subprocess.run(
+        ["git", "ls-files", base], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    folders = {Path(path).parent for path in listed.stdout.splitlines() if Path(path).suffix in (".c", ".py")}
+    return sorted(str(folder.relative_to(base)) for folder in folders if folder != Path(base))
+
+
+@pytest.mark.parametrize("base", ["core/src", "src/slipring", "core/tests", "tests"])
+def test_the_map_names_every_room(base):
+    """Of the tests, the outermost folder stands for those inside."""
+    spans = set(re.findall(r"`([^`\n]+)`", INTERNALS))
+    named = {part for span in spans for part in [span, *span.split("/")]}
+    shown = 0 if base.endswith("tests") else -1
+    assert [room for room in rooms(base) if Path(room).parts[shown] not in named] == []
