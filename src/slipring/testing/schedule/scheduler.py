@@ -220,7 +220,7 @@ class Scheduler:
             waits = [f"{task.name} for {task.waiting_for}" for task in self._tasks]
             others = f"; so do {', '.join(waits)}" if waits else ""
             text = "nothing is left to be delivered and no time-out is running"
-            raise Deadlock(f"{wait.what} would wait for ever: {text}{others}")
+            raise Deadlock(f"{wait.what} would wait forever: {text}{others}")
         self._steps.pass_time_to(min(times))
 
     def finish(self) -> None:
