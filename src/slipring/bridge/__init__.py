@@ -4,10 +4,12 @@
     Server       exports a bus of this host               slipring bridge serve
     RemoteBus    a client of it: slipring.Bus("zmq+tcp://host:5555/robot")
     Mirror       copies topics from one bus to another    slipring bridge mirror
-    tidy         forgets topics that are gone             slipring bridge tidy
+    tidy         removes notes about removed topics       slipring bridge tidy
     keys         key files                                slipring bridge keys
 
-docs/guides/bridge.md shows them, docs/spec/bridge.md is the protocol.
+The guide is docs/guides/bridge.md, the protocol docs/spec/bridge.md. The rooms client, server and mirror share wire
+(the bytes), transfer (pieces and confirmations), error_codec, checked (content from outside), address, keys, config,
+identity and origin_files.
 """
 
 from __future__ import annotations

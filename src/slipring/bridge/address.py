@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Addresses of bridges: zmq+tcp://host:port/bus?key=FILE&server_key=FILE&insecure=1&connect_timeout=SECONDS
 
-What is not in the address comes from the environment: SLIPRING_KEY and SLIPRING_SERVER_KEY name the key
-files.
+Keys that the address does not name come from the environment: SLIPRING_KEY and SLIPRING_SERVER_KEY name the files.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _OPTIONS = ("key", "server_key", "insecure", "connect_timeout")
 
 @dataclass(frozen=True)
 class Address:
-    """Where a bridge is, which bus it exports, and how to be let in."""
+    """The host and port of a bridge, the bus it exports, and the keys for it."""
 
     host: str
     port: int
@@ -39,7 +38,7 @@ class Address:
         return f"{SCHEME}://{self.host}:{self.port}/{self.bus}"
 
     def with_options(self) -> str:
-        """The text that another process parses to this address. Keys are named by their files, absolute."""
+        """Return a text that another process parses to this address. It names the files of keys, absolute."""
         options = {"connect_timeout": repr(self.connect_timeout_s)}
         if self.key and self.server_key:
             options |= {"key": _absolute(self.key), "server_key": _absolute(self.server_key)}
@@ -60,28 +59,28 @@ def _bad(text: str, why: str) -> BadArgument:
 
 
 def split_endpoint(text: str) -> tuple[str, int, str, str]:
-    """(host, port, path, query) of an address, of a server's or of a client's kind."""
+    """Return host, port, path and query of an address, either a server's or a client's."""
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise _bad(text, str(error)) from None
     if parts.scheme not in (SCHEME, "tcp"):
-        raise _bad(text, f"it has to begin with {SCHEME}://")
+        raise _bad(text, f"it must begin with {SCHEME}://")
     if not host or parts.username is not None or parts.fragment:
-        raise _bad(text, "it has to name a host and nothing else")
+        raise _bad(text, "it must name a host, without a user or fragment")
     if port is None:
         raise _bad(text, "the port is missing")
     return f"[{host}]" if ":" in host else host, port, parts.path.strip("/"), parts.query
 
 
 def parse(text: str) -> Address:
-    """A client's address, checked: without keys it means this host, or says insecure=1."""
+    """Return a client's address, checked: without keys it names this host, or has insecure=1."""
     host, port, bus, query = split_endpoint(text)
     options = dict(parse_qsl(query, keep_blank_values=True))
     unknown = sorted(set(options) - set(_OPTIONS))
     if unknown:
-        raise _bad(text, f"unknown option {unknown[0]!r}")
+        raise _bad(text, f"unknown option {unknown[0]!r}, allowed are {', '.join(_OPTIONS)}")
     if not bus:
         raise _bad(text, "the bus is missing")
     address = Address(
@@ -104,14 +103,14 @@ def _seconds(text: str, value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
-        raise _bad(text, f"connect_timeout={value} is no number") from None
+        raise _bad(text, f"connect_timeout={value} is not a number of seconds") from None
     if not 0 < seconds < 1e6:
-        raise _bad(text, f"connect_timeout={value} is not above zero")
+        raise _bad(text, f"connect_timeout={value} is not between 0 and 1e6 seconds")
     return seconds
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this host can be meant. Names other than localhost may mean anything."""
+    """Whether the host is surely this one. Names other than localhost may resolve to any host."""
     if host == "localhost":
         return True
     try:
@@ -126,7 +125,7 @@ def check_insecure(host: str, has_keys: bool, insecure: bool) -> None:
     if has_keys or insecure or is_loopback(host):
         return
     raise BadArgument(
-        f"{host} is reached through a network and there are no keys: everybody there could read and write; "
+        f"{host} is on a network and there are no keys: every host there could read and write; "
         "give key files (`slipring bridge keys` makes them), or insecure to accept that",
         argument="insecure",
     )

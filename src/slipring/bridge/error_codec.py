@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors on their way through the network: the class by its name, the message, the argument to change."""
+"""Errors as JSON: the name of the class, the message, the argument to change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIELDS = ("argument", "found", "asked")
 
 
 def to_json(error: Exception) -> dict[str, Any]:
-    """An error as a peer can raise it again."""
+    """Return an error as JSON from which a peer can raise it again."""
     content: dict[str, Any] = {"error": type(error).__name__, "message": str(error)[:_MOST_CHARACTERS]}
     for field in _FIELDS:
         value = getattr(error, field, "")
@@ -27,7 +27,7 @@ def to_json(error: Exception) -> dict[str, Any]:
 
 
 def from_json(content: dict[str, Any]) -> Exception:
-    """The error a peer reported; an unknown one is a RemoteError that names it."""
+    """Return the error that a peer reported; one of an unknown class as a RemoteError that names it."""
     name, message = str(content.get("error", "")), str(content.get("message", ""))
     if name in _BUILTIN:
         return _BUILTIN[name](message)

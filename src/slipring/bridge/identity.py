@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which bus this is: BOOT_ID@HOST:DEVICE:INODE of its directory, on every host the same text for the same bus."""
+"""The identity of a bus: BOOT_ID@HOST:DEVICE:INODE of its directory, the same text on every host."""
 
 from __future__ import annotations
 

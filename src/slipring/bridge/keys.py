@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """CURVE keys in files: NAME.key is public, NAME.secret holds both halves and is 0600.
 
-Whoever may connect to a server has the public file in the server's directory of clients. The directory is
-read for each handshake: adding a file lets somebody in, removing it keeps them from coming again.
+A server has a directory with the public files of the clients that may connect. It is read for each handshake: adding
+a file admits a client, removing it refuses the client at its next connection.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ _TITLE = b"# A Slipring bridge key. "
 
 
 def create(directory: str | os.PathLike[str], name: str) -> tuple[Path, Path]:
-    """A new pair; never over an old one. The public file, the secret file."""
+    """Make a new pair, without replacing files. Return the public file and the secret file."""
     if not _NAME.fullmatch(name):
-        raise BadArgument(f"name={name!r} cannot be the name of a key", argument="name")
+        raise BadArgument(
+            f"name={name!r} is not a valid name of a key: use letters, digits, _ . and -, at most 100",
+            argument="name",
+        )
     place = Path(directory)
     public, secret = zmq.curve_keypair()
     halves = b"public = " + public + b"\n", b"secret = " + secret + b"\n"
@@ -35,7 +38,9 @@ def create(directory: str | os.PathLike[str], name: str) -> tuple[Path, Path]:
         _write(place / f"{name}{SECRET}", 0o600, _TITLE + b"Keep this file secret.\n" + b"".join(halves))
         _write(place / f"{name}{PUBLIC}", 0o644, _TITLE + b"This half is public.\n" + halves[0])
     except FileExistsError as error:
-        raise BadArgument(f"{error.filename} exists and is not replaced", argument="name") from None
+        raise BadArgument(
+            f"{error.filename} exists and is not replaced: use another name, or remove it", argument="name"
+        ) from None
     except OSError as error:
         raise SystemFault(
             f"cannot write keys: {error}", argument="directory", errno=error.errno or 0
@@ -65,7 +70,9 @@ def _read(path: str | os.PathLike[str], argument: str) -> dict[bytes, bytes]:
             f"the secret key {os.fspath(path)!r} can be read by others: chmod 600", argument=argument
         )
     if b"public" not in halves:
-        raise BadArgument(f"{os.fspath(path)!r} is no key file of a bridge", argument=argument)
+        raise BadArgument(
+            f"{os.fspath(path)!r} is not a key file: `slipring bridge keys` makes one", argument=argument
+        )
     return halves
 
 
@@ -74,7 +81,7 @@ def load_public(path: str | os.PathLike[str], argument: str) -> bytes:
 
 
 def load_pair(path: str | os.PathLike[str], argument: str) -> tuple[bytes, bytes]:
-    """(public, secret)"""
+    """Return the public and the secret half."""
     halves = _read(path, argument)
     if b"secret" not in halves:
         raise BadArgument(f"{os.fspath(path)!r} is a public key: give the {SECRET} file", argument=argument)
@@ -82,7 +89,7 @@ def load_pair(path: str | os.PathLike[str], argument: str) -> tuple[bytes, bytes
 
 
 class AllowedClients:
-    """The public keys in a directory, looked up when somebody knocks (pyzmq: a credentials provider)."""
+    """The public keys in a directory, read at each handshake (pyzmq: a credentials provider)."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(os.path.expanduser(directory))
@@ -98,5 +105,5 @@ class AllowedClients:
             try:
                 found.add(load_public(path, "clients"))
             except (Denied, BadArgument):
-                continue  # one bad file keeps nobody else out
+                continue  # one bad file does not refuse other clients
         return found

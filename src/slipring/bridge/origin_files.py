@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of a bridge: where the places of its origins are, and how those of no use are cleared."""
+"""The origin files of a bridge: how far each origin was published. `tidy` removes those that are no longer needed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Origin", "Place", "directory_of", "origins", "tidy"]
 
 
 def directory_of(bus: Bus, state: str | None = None) -> str:
-    """Where a bus's ledger is: beside the bus, gone when it is."""
+    """Return the directory of a bus's origin files: beside the bus, unless `state` names another one."""
     return os.path.join(state or os.path.join(bus.root, ".bridge"), bus.name)
 
 
 def tidy(bus: Bus, directory: str | None = None, is_old: Any = None) -> None:
-    """Remove the places of origins whose topic is gone, and those that is_old(about, mtime_s) says are."""
+    """Remove the files of origins whose topic no longer exists, and of those that is_old(about, mtime_s) selects."""
     directory = directory or directory_of(bus)
     generations: dict[str, str | None] = {}
     for about in origins(directory):
@@ -45,7 +45,7 @@ def tidy(bus: Bus, directory: str | None = None, is_old: Any = None) -> None:
 
 
 def _generation(bus: Bus, topic: str) -> str | None:
-    """Empty: there is no such topic. None: its files cannot be read, so its origins stay."""
+    """Return the generation; empty for a missing topic; None for an unreadable one, whose origins stay."""
     try:
         return str(bus.stats(topic)["generation"]) if topic else ""
     except TopicNotFound:

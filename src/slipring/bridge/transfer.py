@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One direction of a connection: large messages in pieces, and never more under way than was confirmed.
+"""One direction of a connection: large messages in pieces, and a bound for bytes that are not confirmed.
 
-A message that is larger than a piece is announced (L) and follows in pieces (D), in order; so every few kilobytes
-are a sign of life, on the slowest link, and what keeps a connection alive need not wait for a whole message. The
-sender asks for a confirmation (I with the number of bytes sent) every second piece, the receiver returns the
-number (O): what was sent and not confirmed is bounded, and the rest waits with the sender, who can see that it
-grows. Pieces become larger while confirmations come soon: each costs the same, whatever its size.
+A message that is larger than a piece is announced (L) and follows in pieces (D), in order. Every piece is a sign of
+life, so that a slow link stays alive during a large message. The sender asks for a confirmation (I, with the number of
+bytes sent) every second piece, and the receiver returns the number (O). Unconfirmed bytes are bounded. The rest waits
+at the sender, which can limit it. Pieces become larger while confirmations arrive soon, because each piece has a
+fixed cost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 
 from . import wire
 
-PIECE_BYTES: Final = 32 << 10  # on a link that is slow, or not known yet
+PIECE_BYTES: Final = 32 << 10  # on a slow link, or before its speed is known
 MOST_PIECE_BYTES: Final = 512 << 10
 MOST_FRAME_BYTES: Final = 1 << 20  # of anything sent at once
 _PIECES_A_CONFIRMATION: Final = 2
@@ -28,7 +28,7 @@ _MESSAGE_COST: Final = 64  # bytes of memory that a message takes beside its own
 
 
 def pieces(frames: wire.Frames, size: Callable[[], int] = lambda: PIECE_BYTES) -> Iterator[wire.Frames]:
-    """A message as what is sent of it, one after the other; size: of a piece, at this moment."""
+    """Yield the messages that a message is sent as. size: returns the bytes of the next piece."""
     if sum(map(len, frames)) <= size():
         yield frames
         return
@@ -44,7 +44,7 @@ def pieces(frames: wire.Frames, size: Callable[[], int] = lambda: PIECE_BYTES) -
 
 
 class Outgoing:
-    """Messages to send, in order. `send` takes what goes out at once, and says False when it does not."""
+    """Messages to send, in order. `send` sends a message at once, or returns False."""
 
     def __init__(self, send: Callable[[wire.Frames], bool]) -> None:
         self._send = send
@@ -53,7 +53,9 @@ class Outgoing:
         self._next: wire.Frames | None = None
         self._sent = self._confirmed = self._asked = 0
         self._piece_bytes = PIECE_BYTES
-        self._timed: tuple[int, float] | None = None  # a count that is to be confirmed, and since when
+        self._timed: tuple[int, float] | None = (
+            None  # a count that is to be confirmed, and the time it was sent
+        )
         self.replies_bytes = 0  # waiting, of messages that no window bounds
 
     @property
@@ -70,7 +72,7 @@ class Outgoing:
         self.replies_bytes += _unbounded(frames)
 
     def confirm(self, number: int) -> None:
-        """The other end has got everything up to this number."""
+        """Note that the other end has received everything up to this number."""
         self._confirmed = max(self._confirmed, min(number, self._sent))
         if self._timed is not None and number >= self._timed[0]:
             took_s = time.monotonic() - self._timed[1]
@@ -81,7 +83,7 @@ class Outgoing:
                 self._piece_bytes = PIECE_BYTES
 
     def offer(self, frames: wire.Frames) -> bool:
-        """Take a message on if nothing waits before it."""
+        """Accept a message if no other waits before it."""
         if not self.flush() or not self.is_idle or not self.may_send:
             return False
         self.put(frames)
@@ -89,7 +91,7 @@ class Outgoing:
         return True
 
     def flush(self) -> bool:
-        """Send what may be sent now; False: `send` did not take all of it."""
+        """Send as much as is allowed now; return False when `send` refused."""
         while True:
             if self._sent - self._asked >= _PIECES_A_CONFIRMATION * self._piece_bytes:
                 if not self._send(wire.plain(wire.PING, self._sent)):
@@ -126,7 +128,7 @@ class Incoming:
         self._frames: list[list[bytes]] = []
 
     def take(self, frames: list[bytes]) -> wire.Message | None:
-        """The message that is complete with this, if one is; Malformed for what cannot be."""
+        """Return the message that these frames complete, or None. Raise Malformed for impossible frames."""
         message = wire.decode(frames)
         if message.kind == wire.LARGE:
             self._begin(*message.numbers)
@@ -145,7 +147,7 @@ class Incoming:
     def _add(self, piece: bytes) -> wire.Message | None:
         at = next((at for at, missing in enumerate(self._missing) if missing), None)
         if at is None or not min(PIECE_BYTES, self._missing[at]) <= len(piece) <= self._missing[at]:
-            raise wire.Malformed(f"a piece of {len(piece)} bytes that belongs to nothing")
+            raise wire.Malformed(f"a piece of {len(piece)} bytes that no message needs")
         self._missing[at] -= len(piece)
         self._frames[at].append(piece)
         if any(self._missing):

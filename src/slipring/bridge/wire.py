@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages between a bridge server and its clients, as docs/spec/bridge.md defines them.
 
-A message is a list of frames. The first is one message, the kind, and its numbers; what follows depends on the
-kind: nothing, one frame of JSON, one of raw bytes, or a table and the bodies it describes. Everything that came
-from the network is checked here, against what was received and nothing else: the rest of the package sees only
-what passed. Messages that are too large to be sent at once are cut and joined by transfer.py.
+A message is a list of frames. The first frame has the kind, one letter, and its numbers. The frames behind it depend on
+the kind: none, one of JSON, one of raw bytes, or a table and the bodies it describes. `decode` checks every frame that
+comes from the network; the rest of the package only sees checked messages. transfer.py cuts large messages into pieces.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ VERSION: Final = 2
 CLIENT_ID_BYTES: Final = 16
 MOST_JSON_BYTES: Final = 4 << 20
 MOST_NAME_BYTES: Final = 255  # of a type or sender in a ring
-MOST_TEXT_BYTES: Final = 1024  # the same on its way: bytes that are not UTF-8 are replaced, and grow
+MOST_TEXT_BYTES: Final = 1024  # the same in a record: bytes that are not UTF-8 are replaced by longer ones
 MOST_RECORDS: Final = 65536
 
 _ENTRY = struct.Struct("<QqQQIHH")  # number, time_ns, lost, filtered, sizes of body, type, sender
 
-# The numbers behind the kind's message, and what frames follow: "" none, "j" JSON, "b" bytes, "p" records.
+# The numbers behind the letter of a kind, and the frames that follow: "" none, "j" JSON, "b" bytes, "p" records.
 HELLO, WELCOME, REFUSED, ENDED = b"H", b"W", b"X", b"E"
 REQUEST, REPLY = b"R", b"r"
 PUBLISH, BATCH, ACK = b"P", b"B", b"A"
@@ -41,7 +40,7 @@ _KINDS: Final[dict[bytes, tuple[struct.Struct, str]]] = {
     PUBLISH: (
         struct.Struct("<QId"),
         "p",
-    ),  # number of the request, publisher, seconds to wait (inf: for ever)
+    ),  # number of the request, publisher, seconds to wait (inf: forever)
     BATCH: (struct.Struct("<IIQQQQ"), "p"),  # subscriber, epoch; then: position, tail, lost, filtered
     ACK: (struct.Struct("<IIQ"), ""),  # subscriber, epoch, position
     SYNC: (struct.Struct("<IIQ"), ""),  # subscriber, epoch, token
@@ -59,11 +58,11 @@ _FRAMES: Final = {"": 1, "j": 2, "b": 2, "p": 4}
 
 
 class Malformed(ValueError):
-    """The peer sent something that is no message of this protocol."""
+    """The peer sent something that is not a message of this protocol."""
 
 
 class Record(NamedTuple):
-    """One message on its way. number: its sequence, or its place at its origin when it is published."""
+    """One message of a topic. number: its sequence, or its number at its origin when it is published."""
 
     number: int
     time_ns: int
@@ -75,7 +74,7 @@ class Record(NamedTuple):
 
 
 class Window(NamedTuple):
-    """How much of a subscription may be under way: messages, and bytes (one message may exceed them, alone)."""
+    """How many unacknowledged messages and bytes a subscription may have. One message alone may exceed the bytes."""
 
     messages: int = 1024
     bytes: int = 1 << 20
@@ -115,7 +114,7 @@ def with_records(kind: bytes, *numbers: int | float | bytes, records: Sequence[R
 
 
 def decode(frames: Sequence[bytes]) -> Message:
-    """What the peer sent, or Malformed."""
+    """Return the message in these frames, or raise Malformed."""
     head = frames[0] if frames else b""
     kind = bytes(head[:1])
     if kind not in _KINDS:
@@ -141,9 +140,9 @@ def _json(frame: bytes) -> dict[str, Any]:
     try:
         content = json.loads(frame)
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"no JSON: {error}") from None
+        raise Malformed(f"a frame that is not valid JSON: {error}") from None
     if not isinstance(content, dict):
-        raise Malformed("JSON that is no object")
+        raise Malformed("JSON that is not an object")
     return content
 
 

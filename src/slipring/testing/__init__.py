@@ -2,10 +2,10 @@
 """Deterministic tests of code that uses a bus. A map:
 
 SteppedBus       a bus with the API of `slipring.Bus` in one process: virtual time, explicit steps, faults
-Delivery         what a step did
-Task             what `bus.spawn` returns
+Delivery         the result of a step
+Task             the result of `bus.spawn`
 VirtualClock     `bus.clock`
-Deadlock, WrongThread, Killed    what only a stepped bus can tell
+Deadlock, WrongThread, Killed    the errors that only a stepped bus raises
 slipring.testing.fixtures        `stepped_bus` and `bus` for pytest
 
 The rooms, from the bottom up:

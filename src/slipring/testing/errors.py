@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only a stepped bus can tell."""
+"""The errors that only a stepped bus raises."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from slipring.errors import SlipringError
 
 
 class Deadlock(SlipringError):
-    """Everybody waits, nothing is left to be delivered and no time-out is running: on a real bus this call
-    would wait for ever.
-    """
+    """Every function waits, no message is in flight and no time-out is running: on a real bus this call would wait
+    forever."""
 
 
 class WrongThread(SlipringError):
-    """The bus was used by a thread that it does not drive: start it with `bus.spawn`."""
+    """A thread that the bus does not drive used it: start the thread with `bus.spawn`."""
 
 
 class Killed(BaseException):
-    """A handle was used after `bus.kill`. Not an Exception: the killed run no error handling either."""
+    """A handle was used after `bus.kill`. Not an Exception, because a killed process runs no error handling."""
 
 
 class Stopped(BaseException):

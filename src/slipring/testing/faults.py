@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test can let go wrong: messages lost, subscribers lapped, handles killed at a named point."""
+"""Faults that a test can cause: messages lost, subscribers lapped, handles killed at a named point."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ MADE_OVER = {
 
 
 class Killable(Protocol):
-    """A handle, a member, or a bus: what can be killed."""
+    """A handle, a member, or a bus."""
 
     def _handles_to_kill(self) -> Iterable[Handle]: ...
 
 
 def _handles(victim: Any) -> Iterable[Handle]:
-    """Those that die with it."""
+    """Return the handles that are killed with it."""
     if isinstance(victim, Server):
         dispatcher: Any = victim._dispatcher
         return [
@@ -76,7 +76,7 @@ def _readers(simulation: Simulation, target: Any) -> list[Reader] | list[Place]:
         raise TypeError(f"expected a topic's name or a subscriber, not {type(target).__name__}")
     reader = subscriber._enter()
     if reader is None:
-        text = f"topic '{subscriber.topic}' does not exist yet, so nothing of it can be lost"
+        text = f"topic '{subscriber.topic}' does not exist yet: publish before messages can be lost"
         raise BadArgument(text, argument="target")
     if reader.reliable:
         text = "a reliable subscriber loses nothing: use a lossy one, or kill it"
@@ -85,13 +85,13 @@ def _readers(simulation: Simulation, target: Any) -> list[Reader] | list[Place]:
 
 
 def lose(simulation: Simulation, target: Any, n: int) -> None:
-    """The next n deliveries to these lossy subscribers do not arrive."""
+    """Lose the next n deliveries to these lossy subscribers."""
     for reader in _readers(simulation, target):
         reader.losing += positive("n", n)
 
 
 def lap(simulation: Simulation, target: Any, keep: int) -> int:
-    """These lossy subscribers lose all they have not read but the newest `keep`."""
+    """Let these lossy subscribers lose all unread messages except the newest `keep`. Return how many."""
     if keep < 0:
         raise BadArgument(f"keep={keep} must be at least 0", argument="keep")
     lost = 0
@@ -104,7 +104,7 @@ def lap(simulation: Simulation, target: Any, keep: int) -> int:
 
 
 def kill(simulation: Simulation, victims: Iterable[Killable], at: str | None) -> None:
-    """Now, or when one of them comes to a named point."""
+    """Kill now, or when a handle reaches a named point."""
     for handle in [handle for victim in victims for handle in _handles(victim)]:
         if at is None:
             if handle._state is OPEN:
@@ -113,4 +113,6 @@ def kill(simulation: Simulation, victims: Iterable[Killable], at: str | None) ->
             handle._death = at
         else:
             points = " or ".join(f'"{point}"' for point in POINTS.get(handle.kind, ()))
-            raise BadArgument(f"at={at!r}: a {handle.kind} can die at {points}", argument="at")
+            raise BadArgument(
+                f"at={at!r} is not a point of a {handle.kind}: allowed are {points}", argument="at"
+            )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all handles of a stepped bus share: topics, clock, seed, deliveries in flight, and the trace of a run.
+"""One stepped bus, shared by its handles: topics, clock, seed, deliveries in flight, and the trace of the run.
 
 The trace has one line for everything that happens. Two runs of a program with the same seed have equal
 traces.
@@ -63,7 +63,7 @@ class Simulation:
         self._generations = 0
 
     def number(self) -> int:
-        """Of a handle: in the order they are made, from 1."""
+        """Return the number of a new handle; the first is 1."""
         self._numbers += 1
         return self._numbers
 
@@ -72,7 +72,7 @@ class Simulation:
         return self._generations
 
     def choose(self, items: Sequence[Item]) -> Item:
-        """By the seed; random() is the one method whose results Python promises to keep."""
+        """Choose by the seed. random() is the one method with results that Python keeps stable."""
         # defect stepped_first_choice_always: return items[0]
         return items[0] if len(items) == 1 else items[int(self._random.random() * len(items))]
 
@@ -86,20 +86,20 @@ class Simulation:
         return topic
 
     def check_kind(self, name: str, asked: str) -> None:
-        """A name belongs to one kind of thing."""
+        """Refuse a name that belongs to the other kind."""
         other, taken = ("cells", name in self.cells) if asked == "topic" else ("topic", name in self.topics)
         if taken:
             text = f"the name '{name}' belongs to {other} on this bus, asked for {asked}: use another name"
             raise TopicExists(text, argument="topic", found=other, asked=asked)
 
     def things(self) -> list[Topic | SteppedCells]:
-        """Topics and cells, in a fixed order."""
+        """Return topics and cells, in a fixed order."""
         return [*self.topics.values(), *self.cells.values()]
 
     # Deliveries
 
     def pending(self) -> list[tuple[Topic | SteppedCells, Reader | Place, int]]:
-        """The next delivery of each subscriber that has one, in a fixed order."""
+        """Return the next delivery of each subscriber that has one, in a fixed order."""
         self._attach_the_early()
         return [
             (topic, reader, seq)
@@ -109,15 +109,15 @@ class Simulation:
         ]
 
     def _attach_the_early(self) -> None:
-        """Subscribers that were there before their topics: what was sent meanwhile is on its way to them."""
+        """Attach subscribers that are older than their topics. Messages sent meanwhile are in flight to them."""
         for _, subscriber in sorted(self.early.items()):
             try:
                 subscriber._attach(is_new=True)
             except SlipringError:
-                continue  # it is told when it is used
+                continue  # the subscriber raises it at its next use
 
     def deliver_one(self) -> Delivery | None:
-        """The next delivery of one subscriber, chosen by the seed; None if nothing is in flight."""
+        """Do the next delivery of one subscriber, chosen by the seed; return None if nothing is in flight."""
         pending = self.pending()
         return self._deliver(*self.choose(pending)) if pending else None
 
@@ -128,14 +128,14 @@ class Simulation:
         return Delivery(topic.name, reader.number, seq, not arrives)
 
     def settled(self, topic: Topic | SteppedCells) -> None:
-        """A claim was committed or abandoned, or an element put: an automatic bus delivers at once."""
+        """Note that a claim was committed or abandoned, or an element put: an automatic bus delivers at once."""
         for reader in topic.readers if self.automatic else ():
             while reader.alive and (seq := reader.next_delivery()) is not None:
                 self._deliver(topic, reader, seq)
         self.changed()
 
     def changed(self) -> None:
-        """Somebody's call may have an answer now: tell asyncio. Everybody else is asked by the scheduler."""
+        """Wake asyncio tasks whose condition may be true now. The scheduler tests all other conditions."""
         if self.sleepers is not None:
             self.sleepers.look()
 
@@ -184,7 +184,7 @@ class Simulation:
             self.note("time")
 
     def expiries_ns(self) -> Iterator[int]:
-        """When cursors that hold messages will expire, on the scale of monotonic_ns."""
+        """Yield when cursors that hold messages expire, on the scale of monotonic_ns."""
         now_ns = self.clock.time_ns()
         for topic in self.topics.values():
             for cursor in topic.cursors.by_name.values():
@@ -193,7 +193,7 @@ class Simulation:
                     yield ends_ns - self._start_ns
 
     def advance(self, seconds: float) -> None:
-        """Let time pass; functions go on when their time-outs end, nothing is delivered."""
+        """Let time pass. Functions continue when their time-outs end; nothing is delivered."""
         end_ns = self.clock.deadline_ns(seconds) or 0
         self.scheduler.run_all()
         while self.clock.monotonic_ns() < end_ns:

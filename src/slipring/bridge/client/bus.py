@@ -128,7 +128,7 @@ class RemoteBus(Bus):
             self.create(topic, exist_ok=False, **given)
         publisher = RemotePublisher(self, self._link, topic, sender, given)
         self._remote_handles.add(publisher)
-        return cast(Publisher, publisher)  # not one by birth, but with all its methods
+        return cast(Publisher, publisher)  # another class with all its methods
 
     def _origin_publisher(
         self, topic: str, sender: str, settings: dict[str, Any], origin: str

@@ -24,7 +24,7 @@ _MOST_TOPICS = 256
 
 
 class Rule(NamedTuple):
-    """Which topics, and what they are called at the target: * stands for the source's name."""
+    """The topics of a mirror, and their names at the target: * stands for the name at the source."""
 
     pattern: str
     name: str = "*"
@@ -72,7 +72,7 @@ class Mirror(Closing):
         self.source, self.target = source, target
         self.rules = [Rule.parse(topic) for topic in topics]
         if not self.rules:
-            raise BadArgument("there is no topic to mirror", argument="topics")
+            raise BadArgument("topics is empty: give at least one topic or pattern", argument="topics")
         start_place(start)
         _native.check_name("name", name)
         self.name, self.lossy = name, lossy
@@ -82,8 +82,8 @@ class Mirror(Closing):
         self._thread = threading.Thread(target=self._run, name="slipring-mirror", daemon=True)
 
     def start(self) -> Self:
-        """Mirror in threads of its own; what can never work (a cycle, wrong settings) is raised here, and
-        what is wrong with a topic that was asked for by its name."""
+        """Mirror in threads of its own. Raise errors that cannot go away, such as a cycle or wrong settings, and every
+        error of a topic given by its name."""
         try:
             for rule in self.rules:
                 if not _is_glob(rule.pattern):
@@ -119,14 +119,14 @@ class Mirror(Closing):
             try:
                 self._discover()
             except (SlipringError, OSError) as error:
-                log.info("the source of mirror %r cannot be looked at: %s", self.name, error)
+                log.info("the topics of the source of mirror %r cannot be listed: %s", self.name, error)
 
     def status(self) -> list[dict[str, Any]]:
-        """One dict per topic: sequences at both ends, mirrored and lost in all, lag, state, problem."""
+        """Return a dict per topic: sequences at both ends, mirrored and lost in all, lag, state, problem."""
         return [mirrored_topic.status() for _, mirrored_topic in sorted(self.mirrored.items())]
 
     def close(self) -> None:
-        """Stop; the next start goes on where this one ended."""
+        """Stop. The next start continues where this one ended."""
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One mirrored topic: a thread that reads at the source and publishes at the target.
 
-The number of a message at its origin is its sequence at the source + 1: the next sequence to be read. The
-target notes it with each message. After any death the target says where to go on, and the source's cursor,
-which is committed only behind what was published, has kept everything from there on if the topic is reliable.
+The number of a message at its origin is its sequence at the source + 1: the next sequence to be read. The target notes
+it with each message, so that it knows where to continue after a crash at any point. The source's cursor is committed
+behind published messages only: on a reliable topic it has kept all messages from there on.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class MirrorSettings:
 
 
 def _fitting(text: str) -> str:
-    """A type or sender as long as a ring takes it: bytes that are not UTF-8 are replaced by longer ones."""
+    """Return a type or sender shortened to what a ring takes: bytes that are not UTF-8 were replaced by longer ones."""
     encoded = text.encode()
     if len(encoded) <= wire.MOST_NAME_BYTES:
         return text
@@ -68,10 +68,9 @@ class MirroredTopic:
         self._thread = threading.Thread(target=self._run, name=f"slipring-mirror-{topic}", daemon=True)
 
     def start(self, named: bool) -> None:
-        """Open both ends here, so that what can never work is told at once; then go on in a thread.
+        """Open both ends, so that errors that cannot go away are raised here; then continue in a thread.
 
-        named: the topic was asked for by its name; one that a pattern has found, and that cannot be used now,
-        is tried again.
+        named: the topic was given by its name. A topic found by a pattern is tried again when it cannot be used now.
         """
         try:
             self._open()
@@ -98,8 +97,8 @@ class MirroredTopic:
         self._close()
 
     def status(self) -> dict[str, Any]:
-        """Where it stands: sequences of the last message, counts since the mirror first ran, lag now, and how many
-        messages since this start had a type or sender that did not fit."""
+        """Return sequences of the last message, counts since the mirror first ran, the present lag, and the number of
+        messages since this start whose type or sender did not fit."""
         sub, target = self._sub, self._target
         place = target.place if target is not None else None
         lost = self._base_lost + sub.lost if sub is not None else self._base_lost
@@ -134,7 +133,7 @@ class MirroredTopic:
         cursor = None if mirror.lossy else f"mirror.{mirror.name}"
         self._sub = mirror.source.subscriber(self.topic, start, mirror.lossy or None, cursor)
         self._base_lost = place.lost
-        if place.number:  # the cursor is behind what was published: what it lost there is known already
+        if place.number:  # the cursor is behind the published messages: its losses there are counted already
             self._base_lost -= self._sub.lost
             self._sub.seek(place.number)
             if cursor is not None:
@@ -169,7 +168,7 @@ class MirroredTopic:
                 pause_s = min(pause_s * 2, _LAST_PAUSE_S)
 
     def _carry(self) -> None:
-        """Some messages from the source to the target."""
+        """Copy some messages from the source to the target."""
         sub, target = self._sub, self._target
         assert sub is not None and target is not None
         records = self._read(sub)
@@ -180,14 +179,14 @@ class MirroredTopic:
             try:
                 target.send(records, _PATIENCE_S)
             except Full:
-                continue  # the target's readers are slow; what was published already is known there
+                continue  # the target's readers are slow; the target skips messages that were published
             if not self._settings.lossy:
                 sub.commit()
             break
         self._lag = sub.lag
 
     def _read(self, sub: Subscriber) -> list[wire.Record]:
-        """A batch; each with what had been lost before it, so that a restart counts nothing twice."""
+        """Return a batch. Each record has the losses before it, so that a restart counts nothing twice."""
         records: list[wire.Record] = []
         size = 0
         message = sub.recv(_PATIENCE_S)
@@ -202,7 +201,7 @@ class MirroredTopic:
         return records
 
     def _names_of(self, message: Message) -> tuple[str, str]:
-        """Type and sender; shortened, and counted, if they do not fit."""
+        """Return type and sender; shortened, and counted, if they do not fit."""
         type, sender = _fitting(message.type), _fitting(message.sender)
         if (type, sender) != (message.type, message.sender):
             if not self._shortened:

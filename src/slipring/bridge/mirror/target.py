@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a mirrored topic goes, each message once: a topic of this host, or of a bridge's.
+"""The target of a mirrored topic: a topic of this host, or of a remote bus.
 
-Both take records whose numbers grow, skip what they have published before, and tell how far they have come.
+Both accept records with increasing numbers, skip those that were published before, and know the last one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TargetTopic(Protocol):
     def place(self) -> Place: ...
     def tell_upstream(self, upstream: set[str]) -> None: ...
     def send(self, records: list[wire.Record], timeout_s: float) -> None:
-        """Publish; Full when there was no room for all of them: send them again."""
+        """Publish. Raise Full when there is no room for all of them: send them again."""
 
     def close(self) -> None: ...
 
@@ -83,7 +83,7 @@ class RemoteTarget:
 def open_target(
     bus: Bus, topic: str, origin: str, name: str, state: str | None, settings: Any
 ) -> TargetTopic:
-    """The target of that kind of bus; the topic is made with settings when it is missing."""
+    """Return a target on the bus; a missing topic is created with the settings."""
     given = {} if topic in bus.topics() else settings
     if isinstance(bus, RemoteBus):
         return RemoteTarget(bus, topic, origin, name, given)

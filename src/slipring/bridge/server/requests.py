@@ -248,6 +248,6 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_taken(content: Content, error: Exception) -> bool:
-    """Whether another client has what is requested, who may be gone."""
+    """Whether another client, whose connection may be lost, has what is requested."""
     opens = content.get("request") in ("publisher", "subscribe")
     return opens and isinstance(error, (Busy, TooManyReaders, TooManyWriters))

@@ -51,7 +51,7 @@ _WINDOW = Window()
 
 
 class _Postponed(NamedTuple):
-    """A request for what another client has, who may be gone."""
+    """A request for a cursor or an entry of another client, whose connection may be lost."""
 
     session: Session
     number: int
@@ -177,7 +177,7 @@ class Server(Closing):
 
     @contextlib.contextmanager
     def _ending_on_error(self, session: Session) -> Iterator[None]:
-        """What fails here ends one client's session, and no other."""
+        """Let an error end the session of one client, and no other."""
         try:
             yield
         except wire.Malformed as error:
@@ -261,7 +261,7 @@ class Server(Closing):
         self._pump.publish(session, publisher, now)
 
     def _sync(self, session: Session, number: int, epoch: int, token: int) -> None:
-        """Send everything there is, as far as there is room, and confirm that."""
+        """Send all available messages, as far as there is room, and confirm that."""
         subscription = session.subscriptions.get(number)
         if subscription is not None:
             while self._pump.send_batch(session, subscription, subscription.may_exceed_window):
@@ -270,8 +270,8 @@ class Server(Closing):
         session.send(wire.plain(wire.SYNCED, number, epoch, token))
 
     def _answer(self, session: Session, number: int, content: Content, until: float | None = None) -> None:
-        """Do what is requested, and reply; or postpone it: what another client has may be free in a moment, if that
-        client is gone. until: when that ends."""
+        """Do what is requested, and reply. Postpone it if another client is in the way, whose connection may be lost.
+        until: the end of postponing."""
         name, topic = content.get("request"), str(content.get("topic", ""))
         try:
             if name in (
@@ -311,7 +311,7 @@ class Server(Closing):
         ]
 
     def _try_postponed(self, now: float) -> None:
-        """When a client has lost its connection: it then loses what others wait for. And when their time is up."""
+        """Try again when a client has lost its connection, and with it its handles, and at the end of the time."""
         if not self._postponed:
             return
         waiting = {one.session.client for one in self._postponed}

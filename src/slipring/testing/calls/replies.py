@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replies to their calls on a stepped bus: each call that waits reads, for all, when there is something to be read."""
+"""Replies to calls on a stepped bus. Each waiting call reads for all calls when a reply has arrived."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SteppedReplies(Replies):
             raise call.late()
 
     def _look(self, call: PendingCall) -> bool:
-        """Read what is there; whether the call has something."""
+        """Read all available replies; return whether the call has one."""
         while not call.ready and self._read(0):
             pass
         return call.ready

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of a stepped bus: their memory, who has which cell, and the account of what was taken.
+"""Cells of a stepped bus: their memory, the owner of each cell, and the counts.
 
-There are 2n+1 cells, as in shared memory: one is the writer's own, up to n hold the newest elements, up to n are
-the reader's, until it takes again. An element that was put is in flight until its delivery: that is the moment
-at which it takes a cell, and the oldest of n others loses its own. Without a reader there is nobody to deliver
-to, and elements arrive at once.
+There are 2n+1 cells, as in shared memory: one belongs to the writer, up to n hold the newest elements, up to n belong
+to the reader until it takes again. An element is in flight from its put until its delivery. The delivery gives it a
+cell; the oldest of n other elements then loses its own. Without a reader elements arrive at once.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _LINE = 64  # a cell begins on a cache line, as in shared memory
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """The writer's or the reader's; a dead one is there until somebody takes or clears it."""
+    """The entry of the writer or the reader. That of a killed one stays until it is replaced or cleared."""
 
     cells: SteppedCells
     number: int
@@ -68,7 +67,7 @@ class SteppedCells:
 
     @property
     def readers(self) -> list[Place]:
-        """To whom elements are delivered."""
+        """The reader that elements are delivered to, if there is one."""
         return [place for kind, place in self.places.items() if kind == "reader" and place.alive]
 
     def check(self) -> None:
@@ -81,7 +80,7 @@ class SteppedCells:
     # Elements
 
     def put(self) -> int:
-        """What is in the writer's own cell; its sequence."""
+        """Put the content of the writer's own cell. Return its sequence."""
         self._flying.append(bytes(self.cell(self.own)))
         # defect stepped_cells_before_delivery: self.land()
         if not self.readers:
@@ -89,7 +88,7 @@ class SteppedCells:
         return self.puts - 1
 
     def land(self) -> None:
-        """Everything in flight arrives: nobody is left to be told."""
+        """Deliver everything in flight: there is no reader."""
         while self._flying:
             self.deliver(lost=False)
 
@@ -97,7 +96,7 @@ class SteppedCells:
         return self._tail if self._flying else None
 
     def deliver(self, *, lost: bool) -> None:
-        """The next element takes the place of the oldest of n; a lost one of nobody."""
+        """Store the next element, instead of the oldest when there are n. A lost one is not stored."""
         value = self._flying.popleft()
         if not lost:
             oldest = min(self._arrived, default=0)
@@ -109,14 +108,14 @@ class SteppedCells:
         self._tail += 1
 
     def drop(self, keep: int) -> int:
-        """All untaken elements but the newest `keep` are overwritten; how many."""
+        """Overwrite all untaken elements except the newest `keep`. Return how many."""
         self.land()
         gone = sorted(self._arrived)[: max(0, len(self._arrived) - keep)]
         self._free += [self._arrived.pop(seq) for seq in gone]
         return len(gone)
 
     def take(self, newest_only: bool) -> tuple[list[int], int]:
-        """The cells of the elements not taken before, oldest first, and how many were passed over."""
+        """Take all new elements. Return their cells, oldest first, and how many were passed over."""
         seqs = sorted(self._arrived)
         taken = seqs[-1:] if newest_only else seqs
         if taken:
@@ -142,7 +141,7 @@ class SteppedCells:
         return place
 
     def leave(self, kind: str, place: Place, *, orderly: bool) -> None:
-        """The dead stay in the table."""
+        """The entry of a killed one stays."""
         place.alive = False
         if orderly and self.places.get(kind) is place:
             del self.places[kind]
@@ -151,7 +150,7 @@ class SteppedCells:
         return sum(not place.alive for place in self.places.values())
 
     def sweep(self, now_ns: int) -> None:
-        """Forget the dead."""
+        """Remove the entries of killed handles."""
         self.places = {kind: place for kind, place in self.places.items() if place.alive}
 
     def _rows(self, kind: str) -> list[dict[str, Any]]:

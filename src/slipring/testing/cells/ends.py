@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two ends of a stepped bus's cells: what `CellsWriter` and `CellsReader` are made over.
+"""The two ends of a stepped bus's cells, below `CellsWriter` and `CellsReader`.
 
-Memory is lent, not shared: a slot is copied into its cell when it is put, and what is borrowed is a copy. So
-nothing that is kept can change an element; that it is refused all the same is the contract.
+Memory is copied, not shared: a slot is copied into its cell when it is put, and borrowed elements are copies. Arrays
+that outlive them could not change an element, but they are refused as in shared memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _End(Handle):
         super().__init__(simulation)
         self._cells = cells
         self._place = cells.sit_down(self.kind, self._number)
-        self._lent = 0  # regions that somebody still has, and with them this end: nobody takes its place
+        self._lent = 0  # regions in use: while there are any, the end keeps its entry
         self._begin()
 
     def shape(self) -> tuple[int, int, int, int]:
@@ -147,7 +147,7 @@ class SteppedCellsReader(_End):
             # defect stepped_taken_counted_early: cells.received += len(taken)
             #     self._pass_point("taken")
             #     cells.received -= len(taken)
-            self._pass_point("taken")  # what it took and never returned counts as lost
+            self._pass_point("taken")  # elements taken and never returned count as lost
             cells.received += len(taken)
             cells.skipped += skipped
         return taken

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells are on a stepped bus, and how they come to be: by the rules of shared memory."""
+"""The cells of a stepped bus, created and opened by the rules of shared memory."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _check(size: int, depth: int, mode: int, format: str) -> None:
 
 
 def _match(found: SteppedCells, size: int, depth: int, format: str) -> None:
-    """Refuse what differs from what is there."""
+    """Refuse settings that differ from those of the existing cells."""
     differs = None
     if depth and depth != found.depth:
         differs = "depth", str(found.depth), str(depth)
@@ -90,6 +90,6 @@ def _match(found: SteppedCells, size: int, depth: int, format: str) -> None:
         differs = "dtype", found.format[:63], format[:63]
     if differs is not None:
         argument, there, asked = differs
-        text = f"cells '{found.name}' exist with {argument}={there}, asked for {asked}: leave {argument} out to take"
-        hint = "what is there, or remove the cells first"
-        raise TopicExists(f"{text} {hint}", argument=argument, found=there, asked=asked)
+        text = f"cells '{found.name}' exist with {argument}={there}, asked for {asked}"
+        hint = f"omit {argument} to use the existing value, or remove the cells first"
+        raise TopicExists(f"{text}: {hint}", argument=argument, found=there, asked=asked)

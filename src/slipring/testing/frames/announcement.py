@@ -48,7 +48,7 @@ def decode(body: bytes) -> Announcement:
 
 
 def counts_before(pool: Pool, ring: Ring, seq: int) -> list[int]:
-    """How many frames each stream had had before the announcement seq: the one before it tells."""
+    """Return how many frames each stream had before the announcement seq: the one before it has the counts."""
     while seq > ring.oldest:
         seq -= 1
         entry = ring.entries[seq]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The buffers of a frames topic on a stepped bus, and who holds which; the rules are those of shared memory
+"""The buffers of a frames topic on a stepped bus, and their holders. The rules are those of shared memory
 (docs/spec/frames.md).
 
-A buffer is free, being written, or holds the sent frame of a number that is never used again. A hold keeps the
-writer from taking a buffer; it lasts until its last array is gone, or its holder was killed.
+A buffer is free, being written, or holds a sent frame. The number of a frame is never used again. The writer cannot
+take a held buffer. A hold lasts until its last array is gone, or its holder is killed.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Pool:
         return range(first, first + self.streams[number][4])
 
     def held(self) -> set[int]:
-        """Buffers that somebody holds."""
+        """Return the numbers of held buffers."""
         return {hold.buffer for hold in self.holds}
 
     def facts(self) -> list[dict[str, Any]]:
-        """What `Frames.streams` tells."""
+        """Return the facts that `Frames.streams` shows."""
         held = self.held()
         counts = [len(held & set(self.of_stream(number))) for number in range(len(self.streams))]
         return describe(self.streams, counts)
@@ -77,7 +77,7 @@ def frame_bytes(stream: Stream) -> int:
 
 
 def check_streams(streams: tuple[Stream, ...]) -> None:
-    """Refuse what no pool can have."""
+    """Refuse streams that no pool can have."""
     if len(streams) > _MAX_STREAMS:
         text = f"a topic has 1 to {_MAX_STREAMS} streams, not {len(streams)}"
         raise BadArgument(text, argument="streams")

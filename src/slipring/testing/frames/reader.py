@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a `FrameSubscriber` of a stepped bus reads with. It follows the topic's announcements; for each one it takes
-hold of the buffer, or counts the frame as lost. Ids have no gaps, so what was lapped or lost on its way is counted,
-too, by the next id that is seen.
+"""The reader below a `FrameSubscriber` of a stepped bus. It follows the topic's announcements. For each one it holds
+the buffer, or counts the frame as lost. Ids have no gaps: the next id also shows how many announcements were lost.
 """
 
 from __future__ import annotations

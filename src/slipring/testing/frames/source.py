@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A subscriber of a frames topic's announcements, on a stepped bus: what it holds, and which buffers it knows."""
+"""A subscriber of the announcements of a frames topic on a stepped bus, with its holds and the pool it knows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .pool import Hold, Pool
 
 
 class FrameSource(SteppedSubscriber):
-    """What it holds ends with its state only if it is killed."""
+    """Its holds end with it only if it is killed."""
 
     holds: tuple[Hold, ...] = ()
     pool: Pool | None = None  # of the last announcement

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a `FramePublisher` of a stepped bus writes with: it takes buffers, and sends what is in them."""
+"""The writer below a `FramePublisher` of a stepped bus: it takes buffers, and sends their content."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class SteppedFrameWriter:
         self._run = self._pool.runs
         for buffer in self._pool.buffers:
             if buffer.state is WRITING:
-                buffer.state = FREE  # what a dead writer was writing is nobody's frame
+                buffer.state = FREE  # an unfinished frame of a killed writer
         self._number = max(buffer.number for buffer in self._pool.buffers)
 
     def _take_over(self, streams: tuple[Stream, ...]) -> Pool:
-        """Go on with the pool that is there, or make another one, which readers follow."""
+        """Continue with the existing pool, or create another one, which readers follow."""
         topic, old = self._topic, self._topic.pool
         if old is None and not streams:
             text = f"topic '{topic.name}' has no frame buffers yet: pass shape= and dtype="
@@ -79,9 +79,8 @@ class SteppedFrameWriter:
         return region, chosen
 
     def _choose(self, stream: int) -> int | None:
-        """The one sent last among those that every reader has passed, else the one sent longest ago; the
-        newest frame only if there is no other.
-        """
+        """Return the buffer to write next: of those that every reader has passed the one sent last, else the oldest.
+        The newest frame is chosen only if there is no other."""
         pool, places = self._pool, self._pool.of_stream(stream)
         numbers = {place: self._number_in(place) for place in places}
         newest = max(places, key=lambda place: numbers[place])
@@ -139,7 +138,7 @@ class SteppedFrameWriter:
         self._give_back(buffer)
 
     def _give_back(self, buffer: int) -> None:
-        """Unless it was sent, or is the next writer's by now."""
+        """Free a buffer, unless it was sent or belongs to the next writer."""
         if self._open.pop(buffer, None) is not None and not self._publisher.closed:
             self._pool.buffers[buffer].state = FREE
 

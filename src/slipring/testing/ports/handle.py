@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What publishers and subscribers of a stepped bus have in common: they are closed, or killed, and say so."""
+"""The base of publishers, subscribers and ends of cells on a stepped bus: they can be closed or killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEW, OPEN, CLOSED, KILLED = "new", "open", "closed", "killed"
 
 
 class InOrder:
-    """What was made and still lives, in the order it was made: a set would have another on every run."""
+    """Weak references in the order of creation, which a set would not keep."""
 
     def __init__(self) -> None:
         self._made: list[ref[Any]] = []
@@ -41,7 +41,7 @@ class Handle(Closing):
         self._simulation = simulation
         self._number = simulation.number()
         self._state = NEW
-        self._death: str | None = None  # the point at which it is to die
+        self._death: str | None = None  # the point at which it is to be killed
 
     @property
     def closed(self) -> bool:
@@ -53,7 +53,7 @@ class Handle(Closing):
             self._end(CLOSED)
 
     def _begin(self) -> None:
-        """It is attached: from now on there is something to close."""
+        """Open the handle: it is attached."""
         self._state = OPEN
         self._simulation.note(f"{self.kind} {self.topic} {self._label()}")
 
@@ -77,7 +77,7 @@ class Handle(Closing):
             raise Closed(f"this {self.kind} is closed")
 
     def _pass_point(self, point: str) -> None:
-        """A place where a process may die."""
+        """Pass a point at which the test may kill the handle."""
         if self._death == point:
             self._end(KILLED)
             raise Killed(f"this {self.kind} was killed by the test when it had {point}")

@@ -18,11 +18,11 @@ class _Lent:
 
 
 class ReadOnly(_Lent, bytes):
-    """To be looked at."""
+    """Memory to read."""
 
 
 class Region(_Lent, bytearray):
-    """To be filled."""
+    """Memory to fill."""
 
     def in_use(self, references: int) -> bool:
         """Whether a memoryview or an array made from it lives, beside the references that the caller knows of:

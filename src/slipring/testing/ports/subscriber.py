@@ -43,7 +43,7 @@ class SteppedSubscriber(PythonSubscriber, Handle):
             simulation.early[self._number] = self
 
     def _attach(self, *, is_new: bool) -> None:
-        """To the topic, if there is one by now."""
+        """Attach to the topic if it exists."""
         topic = self._simulation.topics.get(self.topic)
         if self._reader is not None or topic is None or self.closed:
             return

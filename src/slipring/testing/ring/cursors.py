@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cursors of a topic: named places that outlive their subscriber. They move by commit alone."""
+"""Cursors of a topic: named positions that outlive their subscriber. Only commit moves them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cursor:
     reader: Reader | None = None
 
     def ends_ns(self) -> int | None:
-        """When it expires, if nobody attaches."""
+        """Return when it expires unless a subscriber attaches, or None."""
         return self.touched_ns + self.expires_ns if self.expires_ns and self.reader is None else None
 
     def expired(self, now_ns: int) -> bool:
@@ -43,18 +43,18 @@ class Cursors:
         self.by_name: dict[str, Cursor] = {}
 
     def holds(self, now_ns: int) -> Iterator[int]:
-        """Positions from which a reliable topic keeps everything."""
+        """Return the positions from which a reliable topic keeps all messages."""
         return (cursor.position for cursor in self.by_name.values() if not cursor.expired(now_ns))
 
     def sweep(self, now_ns: int) -> None:
         self.by_name = {name: one for name, one in self.by_name.items() if not one.expired(now_ns)}
 
     def of(self, reader: Reader) -> Cursor | None:
-        """The one it reads by."""
+        """Return the cursor of a reader."""
         return next((cursor for cursor in self.by_name.values() if cursor.reader is reader), None)
 
     def find(self, name: str) -> Cursor | None:
-        """One that a subscriber may attach to; None if it has to be made."""
+        """Return a cursor that a subscriber may attach to; None if it has to be created."""
         check_name(name)
         cursor = self.by_name.get(name)
         if cursor is None and len(self.by_name) >= self._most:
@@ -71,7 +71,7 @@ class Cursors:
         cursor.reader, cursor.touched_ns = reader, now_ns
 
     def detach(self, reader: Reader, now_ns: int | None) -> None:
-        """None: it was killed, which touches nothing."""
+        """now_ns: None if the reader was killed, which does not update the time."""
         cursor = self.of(reader)
         if cursor is not None:
             cursor.reader = None

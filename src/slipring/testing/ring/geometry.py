@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a topic: chosen when it is made, obeyed or refused afterwards. The rules are the core's."""
+"""The settings of a topic: chosen at its creation, compared at every later opening. The rules are the core's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _power_of_two(value: int, least: int) -> int:
 
 
 def check_mode(mode: int) -> None:
-    """0: not given."""
+    """Check the mode of files; 0 if it is not given."""
     if mode and mode & 0o600 != 0o600:
         text = f"mode={mode:#o} does not let the owner read and write"
         raise BadArgument(text, argument="mode")
@@ -52,7 +52,7 @@ class Geometry:
 
     @classmethod
     def choose(cls, given: dict[str, int]) -> Geometry:
-        """From what `settings.topic_settings` made of the arguments."""
+        """Return the settings that `settings.topic_settings` gives, with defaults for the others."""
         _check_limits(given)
         capacity = _power_of_two(given.get("capacity", 16 << 20), 4096)
         slots = given.get("slots") or min(max(capacity // 256, 64), 1 << 20)
@@ -70,7 +70,7 @@ class Geometry:
         )
 
     def match(self, given: dict[str, int], topic: str) -> None:
-        """Refuse what differs from what is there."""
+        """Refuse settings that differ from those of the existing topic."""
         _check_limits(given)
         content = _CONTENTS[given.get("content", 0)]
         if content != self.content:
@@ -83,16 +83,12 @@ class Geometry:
         for name in ("delivery", "writers", "capacity", "slots", "max_writers", "max_readers", "max_cursors"):
             found, wanted = getattr(self, name), getattr(asked, name)
             if name in given and found != wanted:
-                shown = wanted if isinstance(wanted, str) else given[name]
-                text = (
-                    f"topic '{topic}' exists with {name}={found}, asked for {shown}: leave {name} out to take"
-                )
-                raise TopicExists(
-                    f"{text} what is there, or remove the topic first",
-                    argument=name,
-                    found=str(found),
-                    asked=str(shown),
-                )
+                is_word = isinstance(wanted, str)
+                shown, there = (f'"{wanted}"', f'"{found}"') if is_word else (given[name], found)
+                text = f"topic '{topic}' exists with {name}={there}, asked for {shown}"
+                hint = f"omit {name} to use the existing value, or remove the topic first"
+                asked_for = wanted if is_word else str(given[name])
+                raise TopicExists(f"{text}: {hint}", argument=name, found=str(found), asked=asked_for)
 
     def _as_given(self) -> dict[str, int]:
         limits = {name: int(getattr(self, name)) for name in _MOST}

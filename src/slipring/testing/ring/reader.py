@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A subscriber's place in a topic, and its account: received + lost + filtered = committed messages passed.
+"""A subscriber's position in a topic, and its counts: received + lost + filtered = committed messages passed.
 
-A message can be read once it was *delivered*: deliveries come in the order of sequences, one for each step of
-the bus, and `visible` is where they have got to. What was there before the reader came needs no delivery. A
-message may also be lost on its way (`losing`), or be overtaken by the ring, delivered or not.
+A message can be read once it was *delivered*. Deliveries have the order of sequences, one for each step of the bus;
+`visible` is the sequence behind the last one. Messages older than the reader need no delivery. A message may also be
+lost in flight (`losing`), or be overwritten in the ring, delivered or not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .ring import ABANDONED, COMMITTED, OPEN, Entry, Ring
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a subscriber wants to read; the order is that of `Bus._subscribe`."""
+    """The settings of a subscriber, in the order of `SubscriberSettings`."""
 
     start: int
     start_seq: int
@@ -42,7 +42,7 @@ class Options:
         )
 
     def is_own(self, entry: Entry) -> bool:
-        """Of the member that reads: hidden, and in no need of a delivery."""
+        """Whether the message was sent by the member that reads: it is hidden, and needs no delivery."""
         return self.own is not None and entry.writer == self.own[0]
 
 
@@ -61,7 +61,7 @@ class Reader:
         self.position = self.visible = 0
         self.held: Counter[int] = Counter()  # by views
         self.losing = 0
-        self._missing: set[int] = set()  # delivered to nobody: lost when they are passed
+        self._missing: set[int] = set()  # not delivered: counted as lost when they are passed
         self._looked_from: int | None = None  # a conflating reader that has only looked holds on from here
         self._settled = 0  # a conflating reader has counted what it passed up to here …
         self._settled_messages = 0  # … in all, received or filtered
@@ -82,13 +82,13 @@ class Reader:
         self._settled_messages = self.received + self.filtered
 
     def _catch_up(self) -> None:
-        """Lapped: what lies between is gone."""
+        """Count overwritten messages as lost."""
         if self.position < self.ring.oldest:
             self.lost += self.ring.messages(self.position, self.ring.oldest)
             self.position = self.ring.oldest
 
     def holds(self) -> Iterator[int]:
-        """Sequences that must not be given up."""
+        """Yield sequences that must not be overwritten."""
         yield from self.held
         if self.reliable and self.options.cursor is None:
             yield self.position if self._looked_from is None else self._looked_from
@@ -96,9 +96,8 @@ class Reader:
     # Deliveries
 
     def next_delivery(self) -> int | None:
-        """The sequence that can be delivered next. An open claim holds back what is behind it, to keep the
-        order; a conflating reader passes it over.
-        """
+        """Return the sequence to deliver next. Messages behind an open claim wait, to keep the order; a conflating
+        reader passes the claim over."""
         # defect stepped_delivery_reordered: seq = max(self.visible + self.number % 2, self.ring.oldest)
         seq = max(self.visible, self.ring.oldest)
         while seq < self.ring.tail:
@@ -111,7 +110,7 @@ class Reader:
         return None
 
     def deliver(self, seq: int) -> bool:
-        """False if it is lost on its way."""
+        """Deliver a message; return False if it is lost in flight."""
         self.visible = seq + 1
         if not self.losing:
             return True
@@ -120,7 +119,7 @@ class Reader:
         return False
 
     def lap(self, keep: int) -> int:
-        """Lose everything unread but the newest `keep` messages; how many that were."""
+        """Lose all unread messages except the newest `keep`. Return how many."""
         unread = [
             seq
             for seq in range(max(self.position, self.ring.oldest), self.ring.tail)
@@ -133,7 +132,7 @@ class Reader:
     # Reading
 
     def peek(self) -> int | None:
-        """The sequence of the message to be received next; passes over what is not wanted."""
+        """Return the sequence of the message to receive next. Pass over filtered messages."""
         return self._peek_newest() if self.options.conflate else self._peek_next()
 
     def _peek_next(self) -> int | None:
@@ -173,7 +172,7 @@ class Reader:
         return None
 
     def accept(self) -> Entry:
-        """The peeked message is received."""
+        """Receive the message that `peek` found."""
         entry = self.ring.entries[self.position]
         self.position += 1
         self.received += 1
@@ -181,7 +180,7 @@ class Reader:
         return entry
 
     def settle(self) -> None:
-        """Count what a conflating reader passed over; what is still open counts once it has settled."""
+        """Count the messages that a conflating reader passed over. Open claims count once they are settled."""
         if not self.options.conflate:
             return
         ring = self.ring

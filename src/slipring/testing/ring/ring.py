@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A topic's memory without memory: which sequences are open, committed or abandoned, and which are still
-kept.
+"""The ring of a topic: the state of each sequence (open, committed, abandoned), and which messages are still kept.
 
-Room is counted as in shared memory (docs/spec/memory-layout.md): a message needs its body and its names, each
-rounded up to 8 bytes, and one slot is never used. What is different: the oldest messages are given up one by
-one, as late as possible, not in strides.
+Room is counted as in shared memory (docs/spec/memory-layout.md): a message needs its body and its names, each rounded
+up to 8 bytes, and one slot is never used. Here, the oldest messages are overwritten one by one, as late as possible;
+shared memory overwrites many at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def _round_up(size: int) -> int:
 
 
 def reserved_bytes(body_size: int, type: str, sender: str) -> int:
-    """What a message takes of the capacity."""
+    """Return the bytes of the capacity that a message takes."""
     return max(_UNIT, _round_up(body_size) + _round_up(len(type.encode()) + len(sender.encode())))
 
 
@@ -53,7 +52,8 @@ class Ring:
         self._used = 0
 
     def claim(self, entry: Entry, hold: Callable[[], int]) -> int | None:
-        """Take the next sequence, giving up the oldest below hold() if need be; None if that will not do."""
+        """Claim the next sequence. Overwrite the oldest messages below hold() if needed; return None if that is not
+        enough."""
         oldest = self._oldest_with_room(entry.reserved, hold)
         if oldest is None:
             return None
@@ -70,7 +70,7 @@ class Ring:
         return self._oldest_with_room(reserved, hold) is not None
 
     def _oldest_with_room(self, reserved: int, hold: Callable[[], int]) -> int | None:
-        """Where the ring has to begin for a message to fit."""
+        """Return the first sequence to keep so that a message fits."""
         oldest, used, limit = self.oldest, self._used, None
         while self.tail - oldest >= self.slots - 1 or used + reserved > self.capacity:
             limit = hold() if limit is None else limit
@@ -91,11 +91,11 @@ class Ring:
         insort(self.abandoned, seq)
 
     def messages(self, start: int, end: int) -> int:
-        """How many sequences of [start, end), all settled, became messages."""
+        """Return how many sequences of [start, end) became messages. All are settled."""
         gone = bisect_left(self.abandoned, end) - bisect_left(self.abandoned, start)
         return max(0, end - start - gone)
 
     def newest(self) -> int:
-        """The newest message, or the tail if there is none."""
+        """Return the sequence of the newest message, or the tail if there is none."""
         seqs = range(self.tail - 1, self.oldest - 1, -1)
         return next((seq for seq in seqs if self.entries[seq].state is COMMITTED), self.tail)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bus.stats`: the same words as those of a topic in shared memory."""
+"""`bus.stats`, with the names of a topic in shared memory."""
 
 from __future__ import annotations
 

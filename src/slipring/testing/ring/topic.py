@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A topic: its ring, and the tables of those who take part. The dead stay in the tables until somebody
-attaches.
+"""A topic: its ring, and the tables of its publishers and subscribers. Entries of killed handles stay in the tables
+until the next handle attaches.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Topic:
             raise TopicGone(f"topic '{self.name}' was removed", argument="topic")
 
     def hold(self, now_ns: int) -> int:
-        """The lowest sequence that must not be given up."""
+        """Return the lowest sequence that must not be overwritten."""
 
         def holds() -> Iterator[int]:
             yield self.ring.tail
@@ -72,7 +72,7 @@ class Topic:
     # Coming and going
 
     def sweep(self, now_ns: int) -> int:
-        """Clear what the dead left; how many entries that were."""
+        """Remove entries of killed handles, and expired cursors. Return how many entries."""
         dead = self.dead()
         self.writers = [writer for writer in self.writers if writer.alive]
         self.readers = [reader for reader in self.readers if reader.alive]
@@ -80,7 +80,7 @@ class Topic:
         return dead
 
     def dead(self) -> int:
-        """Entries of the dead."""
+        """Return the number of entries of killed handles."""
         return sum(not writer.alive for writer in self.writers) + sum(not one.alive for one in self.readers)
 
     @staticmethod
@@ -101,7 +101,7 @@ class Topic:
         return writer
 
     def attach_reader(self, number: int, options: Options, is_new: bool, now_ns: int) -> Reader:
-        """is_new: the reader was there before the topic, so all messages are newer than it."""
+        """is_new: the reader was created before the topic, so that all messages are newer."""
         reliable = self._wants_reliable(options)
         self.sweep(now_ns)
         index = self._free_index({reader.index for reader in self.readers}, self.geometry.max_readers)
@@ -133,7 +133,7 @@ class Topic:
         return self.reliable and options.lossy != 1
 
     def detach_writer(self, writer: Writer, *, orderly: bool) -> None:
-        """What it had claimed and not committed is abandoned."""
+        """Abandon its open claims."""
         for seq in [seq for seq, entry in self.ring.open.items() if entry.writer == writer.number]:
             # defect stepped_dead_claim_stays_open: pass
             self.ring.abandon(seq)
@@ -142,7 +142,7 @@ class Topic:
             self.writers.remove(writer)
 
     def detach_reader(self, reader: Reader, now_ns: int, *, orderly: bool) -> None:
-        """Its holds end. A cursor stays where it was committed; only an orderly end touches it."""
+        """End its holds. A cursor stays where it was committed; only an orderly end updates its time."""
         reader.settle()
         reader.alive = False
         self.cursors.detach(reader, now_ns if orderly else None)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """asyncio on a stepped bus.
 
-`SteppedLoop` is an event loop in virtual time: when none of its tasks can go on, it drives the bus as a
-waiting call does, by spawned functions, deliveries and time, and a loop that could never go on is a
-`Deadlock`. Any other loop works too, but in its own time: it delivers whenever one of its tasks waits.
+`SteppedLoop` is an event loop in virtual time. When none of its tasks can continue, it drives the bus as a waiting call
+does: it runs spawned functions, delivers messages, lets time pass, and raises `Deadlock` when none of these is
+possible. Any other loop works too, but in its own time: it delivers a message whenever one of its tasks waits.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Sleepers:
         return future
 
     def look(self) -> None:
-        """Something has changed: wake those whose condition is true."""
+        """Wake the tasks whose condition is true; something has changed."""
         asleep = []
         for ready, future in self._waiting:
             loop = future.get_loop()
@@ -59,7 +59,7 @@ class Sleepers:
         self._waiting = asleep
 
     def _pump_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        """A loop that does not drive the bus when it is idle drives it in between."""
+        """Let a loop that does not drive the bus when idle drive it between its tasks."""
         if not isinstance(loop, SteppedLoop) and loop not in self._pumping:
             self._pumping.add(loop)
             loop.call_soon_threadsafe(self._pump, loop)
@@ -79,7 +79,8 @@ def _resolve(future: asyncio.Future[None]) -> None:
 async def until(
     sleepers: Sleepers, ready: Ready, timeout: float | None, take: Callable[[], Found | None]
 ) -> Found | None:
-    """What `take` finds, tried again when ready(); None on expiry by the loop's clock. Cancelling loses nothing."""
+    """Return what `take` finds, tried again when ready() is true; None after timeout, by the loop's clock. Cancelling
+    loses nothing."""
     seconds = timeout_s(timeout)
     found = take()
     if found is not None or seconds == 0:
@@ -126,7 +127,7 @@ class SteppedLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._scheduler.clock.monotonic()
 
-    def run_in_executor(  # type: ignore[override]  # its types are too clever to repeat
+    def run_in_executor(  # type: ignore[override]  # typeshed's overloads add nothing here
         self, executor: Executor | None, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
         """`asyncio.to_thread` and the like: a spawned function of the bus, unless an executor is given."""

@@ -66,7 +66,7 @@ class Task(Generic[Result]):
         self._thread = threading.Thread(target=self._run, name=f"slipring-{name}", daemon=True)
 
     def result(self) -> Result:
-        """Its return value; drives the bus until it has one. Raises what it raised."""
+        """Drive the bus until the function ends. Return its value, or raise its error."""
         self._scheduler.block(lambda: self.done, None, f"the result of {self.name}")
         if self._error is not None:
             raise self._error
@@ -74,7 +74,7 @@ class Task(Generic[Result]):
 
     @property
     def waiting_for(self) -> str:
-        """In words; empty if it is done or has not begun."""
+        """The wait in words; empty if the task is done or has not begun."""
         return self.wait.what if self.wait is not None and not self.done else ""
 
     def _run(self) -> None:
@@ -90,7 +90,7 @@ class Task(Generic[Result]):
         self._back.release()
 
     def _resume(self) -> None:
-        """By the scheduler: until it waits again or is done."""
+        """Let the task run until it waits again or is done. Called by the scheduler."""
         if self._thread.ident is None:
             self._thread.start()
         self._go.release()
@@ -99,7 +99,7 @@ class Task(Generic[Result]):
             self._thread.join()
 
     def _pause(self, wait: Wait) -> None:
-        """By the task: until the scheduler resumes it."""
+        """Wait until the scheduler resumes the task. Called by the task."""
         self.wait = wait
         self._back.release()
         self._go.acquire()
@@ -142,7 +142,7 @@ class Scheduler:
     # Waiting
 
     def block(self, ready: Callable[[], object], seconds: float | None, what: str) -> bool:
-        """Until ready() is true; False when the time is up."""
+        """Wait until ready() is true; return False when the time is up."""
         self.check_thread()
         wait = Wait(ready, self.clock.deadline_ns(seconds), what)
         while not wait.ready():
@@ -163,7 +163,7 @@ class Scheduler:
         task._pause(wait)
 
     def give_way(self) -> None:
-        """Let one other function, or one delivery, come first."""
+        """Let one other function, or one delivery, go first."""
         self.check_thread()
         if self._running is not None:
             self._hand_back(self._running, Wait(lambda: True, None, "its turn"))
@@ -173,11 +173,11 @@ class Scheduler:
     # Driving
 
     def turn(self) -> bool:
-        """One function goes on, or one message is delivered; False if there was nothing to do."""
+        """Let one function continue, or deliver one message; return False if neither is possible."""
         return self.run_one() or self._steps.deliver_one() is not None
 
     def run_one(self) -> bool:
-        """One function goes on until it waits again."""
+        """Let one function continue until it waits again; return False if all wait."""
         able = [task for task in self._tasks if self._can_run(task)]
         if not able:
             return False
@@ -185,7 +185,7 @@ class Scheduler:
         return True
 
     def run_all(self) -> None:
-        """Until all functions wait."""
+        """Let functions continue until all wait."""
         self.check_thread()
         while self._running is None and self.run_one():
             pass
@@ -208,7 +208,7 @@ class Scheduler:
             return True
 
     def next_timer_ns(self) -> int | None:
-        """When the next time-out of a function ends, or something expires on the bus."""
+        """Return when the next time-out of a function ends, or something expires on the bus."""
         times = [task.wait.deadline_ns for task in self._tasks if task.wait is not None]
         ahead = [time for time in (*times, *self._steps.expiries_ns()) if time is not None]
         return min(ahead, default=None)
@@ -224,7 +224,7 @@ class Scheduler:
         self._steps.pass_time_to(min(times))
 
     def finish(self) -> None:
-        """The bus is closed: let the functions end, and stop those that do not."""
+        """Let the functions end, and stop those that do not: the bus is closed."""
         for _ in range(_TURNS_AT_THE_END):
             if self._running is not None or not self.run_one():
                 break
