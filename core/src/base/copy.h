@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies between private memory and payload that another process may be overwriting at the same time.
- * A plain memcpy would be a data race; glibc's also falls to a tenth of its speed for some alignments.
- * Shared addresses are 8-byte aligned: every body and every type+sender block starts on one.
+ * Copies between private memory and payload that another process may overwrite at the same time.
+ * A plain memcpy would be a data race. For some alignments it is also ten times slower in glibc.
+ * Shared addresses are aligned to 8 bytes: every body and every type+sender block starts at such an address.
  *
- * Whole cache lines go through an opaque assembly loop (the compiler can assume nothing about it), everything else by
- * relaxed 64-bit atomics, which C11 defines under concurrent overwriting. Sanitizer builds, and those with a shim of the
- * atomics, use only the atomics. Inline,
- * because most messages are a line or two and a call would cost as much.
+ * An assembly loop, opaque to the compiler, copies whole cache lines. Relaxed 64-bit atomics, which C11 defines under
+ * concurrent overwriting, copy the rest. Builds with a sanitizer or a shim of the atomics use the atomics only.
+ * The functions are inline, because most messages have one or two lines and a call would cost as much as the copy.
  */
 #ifndef SLR_BASE_COPY_H
 #define SLR_BASE_COPY_H
@@ -55,13 +54,13 @@ static inline void slr_copy_out(void *to, const void *shared, size_t size) {
         memcpy(out, &word, 8);
     }
     if (size) {
-        /* The rest of the word is padding inside the message's reserved space. */
+        /* The rest of the word is padding within the reserved space of the message. */
         uint64_t word = slr_load_relaxed(words);
         memcpy(out, &word, size);
     }
 }
 
-/* Writes whole words: up to 7 zero bytes after size, inside the space reserved for the message. */
+/* Write whole words: up to 7 zero bytes follow, within the reserved space of the message. */
 static inline void slr_copy_in(void *shared, const void *from, size_t size) {
 #ifdef SLR_ASM_COPY
     if (size >= 64) {

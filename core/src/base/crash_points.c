@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Only part of the test build (-DSLR_CRASH_POINTS).
+ * Part of the test build only (-DSLR_CRASH_POINTS).
  */
 #include "base/crash_points.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Only part of the test build (-DSLR_DEFECTS).
+ * Part of the test build only (-DSLR_DEFECTS).
  */
 #include "base/defects.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A system call that a signal interrupted is made again: signals are the program's business, not the bus's.
+ * A system call that a signal has interrupted is repeated: signals are for the program, not for the bus.
  */
 #ifndef SLR_BASE_EINTR_H
 #define SLR_BASE_EINTR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a function of the core says what went wrong: it fills this thread's slipring_error and returns its code.
+ * How a function of the core reports an error: it fills the slipring_error of this thread and returns its code.
  */
 #ifndef SLR_BASE_ERROR_H
 #define SLR_BASE_ERROR_H
@@ -9,7 +9,7 @@
 #include "slipring.h"
 
 SLR_COLD __attribute__((format(printf, 3, 4))) int slr_error(int code, const char *argument, const char *format, ...);
-/* From errno: DENIED, NO_SPACE, NOT_FOUND, EXISTS or SYSTEM. what: the thing that could not be done. */
+/* Report errno: DENIED, NO_SPACE, NOT_FOUND or SYSTEM. format: the operation that failed. */
 SLR_COLD __attribute__((format(printf, 1, 2))) int slr_error_errno(const char *format, ...);
 SLR_COLD __attribute__((format(printf, 4, 5))) int slr_error_exists(const char *argument, const char *found,
                                                                       const char *asked, const char *format, ...);

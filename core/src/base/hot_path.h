@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hot paths need less often stays out of them: out of line, so that the usual case needs few registers and no stack, and,
- * where it is seldom needed, out of the way of the instructions that are fetched.
+ * Attributes of functions on hot paths. A rare case goes into a function of its own, out of line, so that the usual case
+ * needs few registers and no stack. Code for very rare cases is also placed away from the instructions of the usual case.
  */
 #ifndef SLR_BASE_HOT_PATH_H
 #define SLR_BASE_HOT_PATH_H
 
 #define SLR_NOINLINE __attribute__((noinline))
-/* The other way round: a step of the hot paths themselves, however many they are; else it depends on the linker's mood. */
+/* For a step of the hot paths themselves: inlined at every call, whatever the compiler and linker would choose. */
 #define SLR_ALWAYS_INLINE inline __attribute__((always_inline))
 #define SLR_COLD __attribute__((noinline, cold))
 

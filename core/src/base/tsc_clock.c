@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between two looks at the real clock, a millisecond apart, time goes on by the processor's counter at the rate measured
- * between the looks before. A rate that differs by more than a thousandth from the last (a stepped clock, a paused or
- * moved machine) is not used. So the time told is never more than a microsecond from the real clock's.
+ * The real clock is read once in a millisecond. In between, time advances with the counter of the processor, at the rate
+ * measured between the last two readings. A rate that differs from the previous one by more than a thousandth is not used: the
+ * clock was stepped, or the machine was paused or moved. So the error is at most one microsecond.
  */
 #include "base/tsc_clock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Wall-clock time for every message, at the price of reading the processor's counter (a third of clock_gettime).
+ * Wall-clock time for every message at the cost of reading the counter of the processor: a third of clock_gettime.
  */
 #ifndef SLR_BASE_TSC_CLOCK_H
 #define SLR_BASE_TSC_CLOCK_H
@@ -10,14 +10,14 @@
 
 #include "base/hot_path.h"
 
-struct slr_tsc_clock { /* all zero: not begun */
-    uint64_t ticks;       /* the counter at the last look at the real clock … */
-    int64_t ns;           /* … and what that said */
-    uint64_t ns_per_tick; /* with 32 fractional bits; 0: not known, ask the real clock */
+struct slr_tsc_clock { /* all zero: not started */
+    uint64_t ticks;       /* the counter at the last reading of the real clock */
+    int64_t ns;           /* the real clock at that reading */
+    uint64_t ns_per_tick; /* with 32 fractional bits; 0: unknown, read the real clock */
     uint64_t good_for;    /* ticks */
 };
 
-SLR_NOINLINE int64_t slr_tsc_clock_calibrate(struct slr_tsc_clock *t); /* at the real clock */
+SLR_NOINLINE int64_t slr_tsc_clock_calibrate(struct slr_tsc_clock *t); /* reads the real clock */
 
 static inline int64_t slr_tsc_clock_now_ns(struct slr_tsc_clock *t) {
 #if defined(__x86_64__)

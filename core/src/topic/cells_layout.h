@@ -16,8 +16,8 @@
 #define SLR_CELLS_LINE 64u /* cells begin on cache lines of their own */
 #define SLR_CELLS_FORMAT_SIZE 2048u
 
-/* A slot's word: taken (1 bit), cell (cell_bits), lap (the rest). cell_bits is what the highest cell number needs, so
- * that the lap keeps at least 2^61 / depth values: see cells.c. */
+/* The word of a slot: taken (1 bit), cell (cell_bits), lap (the other bits). cell_bits is the width of the highest cell number,
+ * so the lap has at least 2^61 / depth values: see cells.c. */
 #define SLR_CELLS_TAKEN 1ull
 
 /* An intent: three cell numbers of 21 bits. */
@@ -41,27 +41,27 @@ struct slr_cells_header {
     uint32_t format_size;
     int64_t created_ns;
     uint8_t boot_id[16];
-    /* Written by whoever removes the cells. */
+    /* Written by the process that removes the cells. */
     alignas(64) _Atomic uint64_t removed;
     /* Written by the writer; its lock is on the first byte. */
-    alignas(64) _Atomic uint64_t turn;  /* the sequence it puts or has just put */
-    _Atomic uint64_t intent[2];         /* what that put does, by the sequence's parity */
-    _Atomic uint32_t writer_pid;        /* for people; 0: none */
+    alignas(64) _Atomic uint64_t turn;  /* the sequence of the current or last put */
+    _Atomic uint64_t intent[2];         /* the intent of that put, indexed by the parity of the sequence */
+    _Atomic uint32_t writer_pid;        /* for inspection only; 0: none */
     /* Written by the reader; its lock is on the first byte. */
     alignas(64) _Atomic uint64_t position; /* every sequence below was received, skipped or lost */
     _Atomic uint64_t received;
-    _Atomic uint64_t skipped; /* older ones passed over on purpose */
+    _Atomic uint64_t skipped; /* older elements skipped by take_newest */
     _Atomic uint32_t reader_pid;
     /* Futex of the waiting reader (futex.h). */
     alignas(64) _Atomic uint32_t wake;
     _Atomic uint32_t orphan; /* always 0 (death_wake.h) */
-    /* What the elements are, for their users: zero-padded text. Written once by the creator. */
+    /* Description of the elements for their users: zero-padded text. Written once by the creator. */
     alignas(2048) uint8_t format[SLR_CELLS_FORMAT_SIZE];
 };
 
 struct slr_cells_slot {
     _Atomic uint64_t word; /* {taken, cell, lap}: the writer swaps it, the reader sets the taken bit */
-    _Atomic uint64_t kept; /* cell: the reader's while not taken, the writer's to get once taken; only the writer uses it */
+    _Atomic uint64_t kept; /* a cell: owned by the reader while not taken, available to the writer once taken; only the writer accesses the field */
     uint8_t unused[48];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Creating and removing topics. Both files are made without a name (O_TMPFILE), filled, their space reserved, and
- * only then linked, the ring last: a topic exists when its ring has a name, and is whole by then. The buffers of a frames
- * topic are made by its first publisher (frames/pool.c) and go with the topic.
+ * Creating and removing topics. Both files are created without a name (O_TMPFILE) and filled, and their space is reserved.
+ * Then they are linked, the ring last: a topic exists when its ring has a name, and it is complete by then. The first
+ * publisher of a frames topic creates the buffers (frames/pool.c); they are removed with the topic.
  */
 #include <string.h>
 #include <unistd.h>
@@ -64,10 +64,10 @@ static int fill_files(int ring_fd, int readers_fd, const char *topic, const slip
     return code ? code : slr_file_write_header(readers_fd, &readers, sizeof readers);
 }
 
-/* Whoever may read the ring may subscribe, and subscribers write the reader table. */
+/* A process that may read the ring may subscribe, and a subscriber writes the reader table. */
 static uint32_t readers_mode(uint32_t mode) { return mode | (mode & 0444) >> 1; }
 
-/* The buffers of a frames topic, and new ones whose maker died before they took the old ones' place. */
+/* Remove the buffers of a frames topic, and new buffers of a publisher that died before it renamed them. */
 static int unlink_frames(int directory, const char *topic) {
     int code = slr_file_unlink(directory, topic, "frames-new");
     if (code == SLIPRING_OK || code == SLIPRING_NOT_FOUND) code = slr_file_unlink(directory, topic, "frames");
@@ -75,7 +75,7 @@ static int unlink_frames(int directory, const char *topic) {
 }
 
 static int name_both(int ring_fd, int readers_fd, int directory, const char *topic) {
-    /* Of a creator or remover that died half-way: no ring is beside it. */
+    /* Files of a creator or remover that died: there is no ring for them. */
     int code = slr_file_clear(directory, topic, "readers", SLR_READERS_MAGIC);
     if (!code) code = slr_file_clear(directory, topic, "frames-new", SLR_POOL_MAGIC);
     if (!code) code = slr_file_clear(directory, topic, "frames", SLR_POOL_MAGIC);
@@ -112,7 +112,7 @@ static int check_settings(const slipring_settings *s) {
     return code ? code : slr_geometry_choose(s, &g);
 }
 
-/* EXISTS without found/asked: it is there, which is for the caller to judge. */
+/* EXISTS without found and asked: the topic exists, and the caller compares the settings. */
 static int create(const char *bus, const char *topic, const slipring_settings *s) {
     int directory;
     int code = slipring_check_name("topic", topic);
@@ -145,7 +145,7 @@ int slr_segment_open_or_create(const char *bus, const char *topic, const sliprin
     if (!settings) settings = &any;
     int code = check_settings(settings);
     if (code) return code;
-    /* Made by another between our look and our turn, or removed between our turn and our look: again. */
+    /* Another process may create or remove the topic between two of these steps: try again. */
     for (int attempt = 0; attempt < 100; attempt++) {
         code = slr_segment_open(bus, topic, SLR_PUBLISH, out);
         if (code == SLIPRING_OK) break;
@@ -162,7 +162,7 @@ int slr_segment_open_or_create(const char *bus, const char *topic, const sliprin
 int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok) {
     struct slr_segment *segment;
     int code = SLIPRING_NOT_FOUND;
-    /* Removed between our turn and our look: again. */
+    /* Another process may remove the topic before it is opened: try again. */
     for (int attempt = 0; code == SLIPRING_NOT_FOUND && attempt < 100; attempt++) {
         code = create(bus, topic, settings);
         if (code != SLIPRING_EXISTS || !exist_ok || slr_name_is_other_kind()) return code;
@@ -174,7 +174,7 @@ int slipring_topic_create(const char *bus, const char *topic, const slipring_set
     return code;
 }
 
-/* *gone: it has no name any more, even if something of it could not be removed. The next remover finds what is left. */
+/* *gone: the topic has no name any more, although some file may remain. The next remover finds the remaining files. */
 static int unlink_topic(int directory, const char *topic, bool *gone) {
     if (SLR_DEFECT(readers_removed_before_ring)) slr_file_unlink_quietly(directory, topic, "readers");
     int ring = slr_file_unlink(directory, topic, "ring");
@@ -192,12 +192,12 @@ int slipring_topic_remove(const char *bus, const char *topic) {
     int code = slipring_check_name("topic", topic);
     if (!code) code = slr_bus_lock(bus, topic, "ring", &directory);
     if (code) return code;
-    /* A damaged topic cannot be opened, but can be removed; one that we may not write, not by us, even if its directory
-     * would let us; and one that we cannot open now, later, since its users must be told. */
+    /* A damaged topic cannot be opened but can be removed. Without write permission on its files it is not removed, even if
+     * the directory permits it. After a system error it is not removed either, because its users must be woken. */
     struct slr_segment *segment = NULL;
     code = slr_segment_open(bus, topic, SLR_PUBLISH, &segment);
     bool opened = code == SLIPRING_OK, gone = false;
-    if (opened) slr_death_wake_set(&segment->readers->orphan); /* else who waits would not hear of it */
+    if (opened) slr_death_wake_set(&segment->readers->orphan); /* if this process dies, waiting users must still wake up */
     if (code != SLIPRING_DENIED && code != SLIPRING_SYSTEM) code = unlink_topic(directory, topic, &gone);
     if (opened) {
         if (gone) slr_segment_mark_removed(segment);
@@ -208,7 +208,7 @@ int slipring_topic_remove(const char *bus, const char *topic) {
     return code;
 }
 
-/* A topic's files, as far as they are ours: somebody else's of such a name are left alone. */
+/* The files of a topic. Files of the same names that Slipring did not create are not touched. */
 struct found {
     bool ring, readers, frames, unplaced;
 };
@@ -219,7 +219,7 @@ static int find_files(int directory, const char *topic, struct found *f) {
     if (!code) code = slr_file_find(directory, topic, "readers", &readers);
     if (code) return code;
     f->ring = ring, f->readers = readers;
-    /* Damaged ones, if both are there, are for who opens them. */
+    /* If both exist and one is damaged, opening them reports it. */
     if (ring && !readers) code = slr_file_is_ours(directory, topic, "ring", SLR_RING_MAGIC, &f->ring);
     if (readers && !ring && !SLR_DEFECT(foreign_file_cleared))
         code = slr_file_is_ours(directory, topic, "readers", SLR_READERS_MAGIC, &f->readers);

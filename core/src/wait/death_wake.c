@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 _Thread_local struct robust_list_head *slr_death_wake_list SLR_DEATH_WAKE_TLS;
-/* For a thread of which the kernel knows no list (musl, until the thread locks a robust mutex). If we may not ask, there may
- * be another's, which is not to be replaced; then, or if the kernel will not have ours, it stays without effect: sleepers
- * find what we leave when their slices end. */
+/* For a thread without a registered list (musl, until the thread locks a robust mutex). If the kernel refuses to return the
+ * list, there may be one that must not be replaced. In that case, or if registering fails, the death wake has no effect:
+ * sleepers notice the message when their slice ends. */
 static _Thread_local struct robust_list_head own;
 
 struct robust_list_head *slr_death_wake_find(void) {

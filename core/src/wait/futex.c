@@ -14,7 +14,7 @@
 #include "base/defects.h"
 #include "slipring.h"
 
-#define ATTEMPTS 1000 /* a swap fails only if others succeed; this often, only hostile hands make it */
+#define ATTEMPTS 1000 /* a swap fails only if another one succeeds; so many failures mean tampering */
 
 uint32_t slr_sleep_announce(_Atomic uint32_t *word) {
     return slr_fetch_or32(word, SLR_WAKE_SLEEPING) | SLR_WAKE_SLEEPING;
@@ -38,7 +38,7 @@ void slr_wake_all(_Atomic uint32_t *word) {
     SLR_CRASH_POINT("wake.before_call");
     if (!SLR_DEFECT(nobody_woken)) syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     SLR_CRASH_POINT("wake.after_call");
-    /* Unless another waker has begun since: then the mark is its own. */
+    /* Clear the mark, unless another waker has set it again since. */
     for (attempt = 0; attempt < ATTEMPTS; attempt++) {
         value = slr_load_relaxed(word);
         if ((value | SLR_WAKE_SLEEPING) != (waking | SLR_WAKE_SLEEPING)) break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping and waking through a futex word in shared memory: {count of wake-ups, waking, somebody sleeps}. A model of it is
- * checked by spin: core/models/wake.pml.
+ * Sleeping and waking through a futex word in shared memory: {number of wake-ups, waking, a process sleeps}. The model
+ * core/models/wake.pml is checked by Spin.
  */
 #ifndef SLR_WAIT_FUTEX_H
 #define SLR_WAIT_FUTEX_H
@@ -12,21 +12,21 @@
 #include "base/atomics.h"
 #include "base/hot_path.h"
 
-/* The futex words: bit 0 somebody sleeps, bit 1 somebody is waking them, the rest counts wake-ups. */
+/* A futex word: bit 0 a process sleeps, bit 1 a process is waking the sleepers, the other bits count wake-ups. */
 #define SLR_WAKE_SLEEPING 1u
 #define SLR_WAKE_WAKING 2u
 #define SLR_WAKE_COUNT 4u
 
-#define SLR_SPIN_NS 20000 /* about half of what a sleep and a wake cost */
+#define SLR_SPIN_NS 20000 /* about half the cost of a sleep and a wake-up */
 
-/* Announces a sleeper; the value to sleep on. */
+/* Announce a sleeper; return the value to sleep on. */
 uint32_t slr_sleep_announce(_Atomic uint32_t *word);
-/* Until the word changes or the time comes: 0 (woken, perhaps for nothing), ETIMEDOUT or EINTR. */
+/* Sleep until the word changes or until the deadline: 0 (woken, possibly without cause), ETIMEDOUT or EINTR. */
 int slr_sleep(_Atomic uint32_t *word, uint32_t value, int64_t deadline_ns);
 SLR_NOINLINE void slr_wake_all(_Atomic uint32_t *word);
 
-/* One system call for each time somebody fell asleep; none when nobody did. The waker clears the flag, so a sleeper
- * that was killed costs one call, once; a waker killed before its call has left its mark, and the next one calls. */
+/* Wake all sleepers: one system call if a process has fallen asleep, none otherwise. The waker clears the flag, so a killed
+ * sleeper costs one call once. A waker killed before its call leaves its mark, and the next waker makes the call. */
 static inline void slr_wake_sleepers(_Atomic uint32_t *word) {
     if (slr_load_relaxed(word) & (SLR_WAKE_SLEEPING | SLR_WAKE_WAKING)) slr_wake_all(word);
 }

@@ -2,8 +2,8 @@
  *
  * Sleeping on many futex words at once.
  *
- * The kernel sleeps on at most 128 words in one call (futex_waitv). For more, threads sleep on up to 127 each and on a
- * common bell; the first to wake rings it, and all come home.
+ * The kernel sleeps on at most 128 words in one call (futex_waitv). For more words, several threads sleep, each on up to 127
+ * words and on a common bell. The first thread to wake up rings the bell, and all threads return.
  */
 #include "wait/sleep.h"
 
@@ -50,13 +50,13 @@ int slr_sleep_on(struct slr_futex_word *words, size_t count, int64_t until_ns, s
     if (at >= 0 || errno == EAGAIN) return 0;
     if (errno != ENOSYS && errno != EPERM) return errno;
     slr_store_relaxed(&lacks_waitv, 1); /* Linux before 5.16, or a filter of system calls of that age */
-    limit = timespec_of(POLL_NS); /* the caller looks again */
+    limit = timespec_of(POLL_NS); /* then the caller checks again */
     return nanosleep(&limit, NULL) ? EINTR : 0;
 }
 
 struct group {
     struct slr_futex_word words[SLR_MAX_FUTEX_WORDS];
-    size_t number, count; /* of words, without the bell */
+    size_t number, count; /* count: words without the bell */
     int64_t until_ns;
     const struct slr_sleep_hooks *hooks;
     _Atomic uint32_t *bell;
@@ -84,7 +84,7 @@ static void *sleep_in_thread(void *context) {
     return NULL;
 }
 
-/* The threads must leave signals to the one that waits. */
+/* The threads block all signals: the waiting thread handles them. */
 static void start(struct group *g) {
     sigset_t all, before;
     sigfillset(&all);
@@ -93,7 +93,7 @@ static void start(struct group *g) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The bell comes first: the kernel tells the last of the words at which we were woken, and the bell is the least news. */
+/* The bell comes first: the kernel reports the last word that was woken, and the bell matters least. */
 static void fill(struct group *g, const struct slr_futex_word *words, size_t count, _Atomic uint32_t *bell) {
     g->words[0] = slr_futex_word_of(bell, 0);
     memcpy(g->words + 1, words, count * sizeof *words);
@@ -118,7 +118,7 @@ int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each,
     }
     if (slept == 0) slept = sleep_in_group(&g[0]);
     if (slept == ETIMEDOUT && SLR_DEFECT(timeout_taken_for_wake_up)) slept = 0;
-    if (slept == ETIMEDOUT && slr_load_acquire(&bell)) slept = 0; /* another's word has changed meanwhile; our own ring is no news */
+    if (slept == ETIMEDOUT && slr_load_acquire(&bell)) slept = 0; /* a word of another thread has changed; this thread has not rung the bell yet */
     ring(&bell);
     for (size_t i = 1; i < groups; i++)
         if (g[i].started) pthread_join(g[i].thread, NULL);
