@@ -82,7 +82,7 @@ def test_c_program_receives_what_a_python_process_sends(bus, processes, start_c)
 
 
 def test_c_program_creates_the_topic_that_python_opens(bus, start_c):
-    bus.create("by-python")  # a bus's directory is made in Python
+    bus.create("by-python")  # Python makes the directory of a bus
     finish(start_c("publish", str(bus.path), "made-by-c", "first"))
     with bus.subscriber("made-by-c", start="oldest") as sub:
         assert sub.recv(timeout=WATCHDOG_S).body == b"first"

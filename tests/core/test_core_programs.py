@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core's own programs (core/tests), one item each, under ASAN and UBSAN. tests/prove runs them in every variant."""
+"""Run each test program of the core (core/tests) under ASAN and UBSAN. tests/prove runs them in every variant."""
 
 import pytest
 
 from support import core_build
 
-SCALE = 0.3  # of the counts of the long ones
+SCALE = 0.3  # factor for the number of rounds
 FOR_PROVE = ("states", "two_deaths")
 
 

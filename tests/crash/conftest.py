@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the tests of deaths."""
+"""Fixtures for tests that kill processes."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from support.waiting import eventually
 
 @pytest.fixture(scope="session")
 def tally():
-    """What the storms of this run came to, printed at the end."""
+    """Collect the totals of all storms of this run and print them at its end."""
     found = Tally()
     yield found
     print("", *found.lines(), sep="\n")
@@ -27,7 +27,7 @@ def workers_in_c():
 
 @pytest.fixture
 def is_free(bus):
-    """Whether the exclusive publisher's place of topic "t" can be had."""
+    """Return a function that reports whether an exclusive publisher can attach to topic "t"."""
 
     def look() -> bool:
         try:
@@ -41,7 +41,7 @@ def is_free(bus):
 
 @pytest.fixture
 def orphan():
-    """Pids of processes that outlive their parents; ended after the test."""
+    """Take pids of processes that outlive their parents. Kill them after the test."""
     pids: list[int] = []
     yield pids.append
     for pid in pids:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest ring, what fills it, and a process that holds a claim on it."""
+"""The smallest ring, a function that fills it, and a process that holds a claim on it."""
 
 import slipring
 
@@ -7,7 +7,7 @@ RING = {"capacity": 4096, "slots": 16}  # one slot is kept unused: 15 messages a
 
 
 def fill(pub, body: bytes = b"n", most: int = 1000) -> int:
-    """Sends until the ring is full; how many went in."""
+    """Send until the ring is full. Return the number of messages sent."""
     for sent in range(most):
         try:
             pub.send(body, timeout=0)
@@ -17,7 +17,7 @@ def fill(pub, body: bytes = b"n", most: int = 1000) -> int:
 
 
 def lender(processes, topic: str = "t"):
-    """A process that has claimed and filled a message, and commits it when it is told so."""
+    """Start a process that claims and fills a message, and commits it after a line from the test."""
     child = processes.start(
         """
         pub = bus.publisher(topic, sender="lender")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Killed while holding something: a loan, a view, a place, a cursor (promise 9, invariants 4 and 8)."""
+"""Processes are killed while they hold a loan, a view, a position or a cursor (promise 9, invariants 4 and 8)."""
 
 import pytest
 
@@ -145,14 +145,14 @@ def test_cursor_of_a_killed_process_keeps_its_place_and_is_free_at_once(bus, pro
     with pytest.raises(slipring.Busy):
         bus.subscriber("t", cursor="c")
     child.kill()
-    fill(pub, b"more")  # held for whoever comes back
+    fill(pub, b"more")  # held for the next owner of the cursor
     with bus.subscriber("t", cursor="c") as sub:
         assert sub.recv(timeout=0).body == b"3"
         assert sub.lost == 0
 
 
 def test_process_killed_while_it_recovers_another_leaves_the_work_to_the_next(bus, processes):
-    """Claims die one behind another: each attacher has dead ones to sweep, and dies in turn."""
+    """Each process that attaches has claims of dead processes to sweep, and is killed itself."""
     pub = bus.publisher("t", delivery="reliable", capacity=4096, slots=64)
     sub = bus.subscriber("t")
     sent = []
@@ -169,7 +169,7 @@ def test_process_killed_while_it_recovers_another_leaves_the_work_to_the_next(bu
 @pytest.mark.parametrize("claims", [1, 3, 40])
 @pytest.mark.parametrize("end", ["killed", "aborted", "committed"])
 def test_loss_is_exact_for_a_reader_that_joined_behind_open_claims(bus, processes, claims, end):
-    """What was claimed before the reader came is none of its business, however it ends."""
+    """Claims made before the reader attached do not count for it, however they end."""
     bus.create("t", capacity=4096, slots=64)
     child = processes.start(
         """

@@ -60,7 +60,7 @@ def test_program_started_by_a_participant_does_not_prolong_its_life(
 
 
 def test_wake_ups_do_not_kill_or_disturb_a_program_executed_by_a_sleeping_readers_process(bus, processes):
-    """Seed 2 woke by signals, which kill a process that executed another program."""
+    """A wake-up by signals would kill a process that executed another program."""
     pub = bus.publisher("t", capacity=4096, slots=16)
     child = processes.start(
         """

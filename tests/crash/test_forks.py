@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Liveness is a process's own: children and executed programs neither prolong it nor end it (promise 14)."""
+"""Liveness belongs to one process: children and executed programs neither prolong nor end it (promise 14)."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_forked_child_does_not_prolong_its_parents_life(bus, is_free, processes,
     child.kill()
     assert is_free(), "the child keeps its dead parent's place"
     with bus.publisher("t") as pub:
-        for _ in range(100):  # neither the dead subscriber's place nor the dead loan is kept
+        for _ in range(100):  # neither the hold of the dead subscriber nor the loan remains
             pub.send(b"m", timeout=60)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 22, invariants 4 and 5: publishers and holders of frames killed, stopped, forked at any moment."""
+"""Publishers and holders of frames are killed, stopped or forked at any moment (promise 22, invariants 4 and 5)."""
 
 import os
 import random

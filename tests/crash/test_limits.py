@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of limited size: who is refused, who is not disturbed, and that the dead make room (promise 12)."""
+"""Full tables refuse new processes, disturb no attached one, and reuse entries of dead processes (promise 12)."""
 
 import pytest
 
@@ -94,7 +94,7 @@ def test_publisher_over_the_limit_is_refused_until_one_dies(bus, processes):
 
 @pytest.mark.parametrize("delivery", ["lossy", "reliable"])
 def test_two_thousand_short_lived_readers_reuse_entries(bus, processes, delivery):
-    """Half of them end without closing anything, as the killed do; four live at a time on four entries."""
+    """Half of them end without closing a handle, like killed processes. Four use four entries at a time."""
     pub = bus.publisher("t", delivery=delivery, max_readers=4, capacity=4096, slots=16)
     pub.send(b"m")
     child = processes.start(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stopped process is not a dead one (promise 10, invariant 10)."""
+"""A stopped process does not count as dead (promise 10, invariant 10)."""
 
 import pytest
 
@@ -89,7 +89,7 @@ def test_paused_reliable_reader_holds_the_publisher_back_and_then_receives_every
     child.stop()
     assert fill(pub, b"early") == 15
     bus.doctor(repair=True)
-    bus.publisher("t").close()  # the next attach sweeps the dead, not the paused
+    bus.publisher("t").close()  # an attach sweeps dead processes, not paused ones
     with pytest.raises(slipring.Full):
         pub.send(b"late", timeout=0)
     child.resume()

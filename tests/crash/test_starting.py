@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Killed while starting: creating a topic, attaching to it, detaching (promise 9)."""
+"""Processes are killed while they create a topic, attach to it or detach (promise 9)."""
 
 import os
 import random
@@ -19,7 +19,7 @@ LONGEST_S = 0.004
 
 @pytest.fixture
 def doomed(bus_root, tmp_path):
-    """Starts processes by name and kills them after a random delay: most die in their first calls."""
+    """Start processes by name and kill them after a random delay, most of them in their first calls."""
     board = Board(tmp_path / "board")
     settings = {"root": str(bus_root), "board_path": str(tmp_path / "board")}
     with ForkServer(preload=["crash.starters"]) as server:
@@ -29,7 +29,7 @@ def doomed(bus_root, tmp_path):
 
         def doom(*names: str) -> None:
             children = [start(name, row) for row, name in enumerate(names)]
-            time.sleep(random.random() * LONGEST_S)  # the random instant, not a synchronisation
+            time.sleep(random.random() * LONGEST_S)  # chooses a random instant; synchronises nothing
             random.shuffle(children)
             for child in children:
                 assert child.alive, f"ended by itself with {child.join()}\n{server.errors()}"

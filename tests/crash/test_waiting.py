@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Killed while waiting, or while others wait for it; restarts (promises 9 and 11)."""
+"""Processes are killed while they wait or while others wait for them, and restarted (promises 9 and 11)."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs, built once, and after every test a look at what they left."""
+"""Build the programs once. Check after every test that they left nothing behind."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def commands(tmp_path_factory):
 
 @pytest.fixture
 def peers(bus, bus_root, commands):
-    """All are gone at the end; what the killed left is cleared by whoever comes next."""
+    """Start programs and end them after the test. The next attach frees the entries of killed ones."""
     started = Peers(bus_root, commands)
     yield started
     started.discard()

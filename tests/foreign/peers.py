@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in C, Java and Python that take part in a topic, started alike.
+"""Programs in C, Java and Python that use a topic, with the same command line.
 
-build(directory)                          compiles what is in c/ and java/; the commands by language
-Peers(root, commands).publish(…)          starts a publisher: says 'ready', and sends after a line
-                     .subscribe(…)        starts a subscriber: says ('ready', position)
-                     .client(…)           starts a client of calls: .ask(line) is what came of a call
+build(directory)                          compiles c/ and java/; returns the commands by language
+Peers(root, commands).publish(…)          starts a publisher: it prints 'ready' and sends after a line from the test
+                     .subscribe(…)        starts a subscriber: it prints ('ready', position)
+                     .client(…)           starts a client of calls: .ask(line) returns the result of a call
 message(number, largest)                  (type, body) of a publisher's message
-Account                                   the sum of messages, as the programs make it
+Account                                   the checksum of messages, as the programs compute it
 """
 
 import contextlib
@@ -96,7 +96,7 @@ class Peer(Process):
         return self.hear()
 
     def hear_sent(self, count: int) -> int:
-        """Until it has sent so many; the sequence of the last."""
+        """Wait until the program has sent so many messages. Return the sequence of the last."""
         while True:
             _, sent, seq = self.hear()
             if sent >= count:
@@ -120,7 +120,7 @@ class Peers:
         return self._start(language, "subscribe", [kind, start, how], die_at)
 
     def client(self, language: str, service: str) -> Peer:
-        """A client of a service: see java/Caller.java."""
+        """Start a client of a service (java/Caller.java)."""
         command = [*self._commands[language], "call", str(self._root / "test"), service]
         self._started.append(Peer(command, dict(os.environ)))
         self._started[-1].expect("ready")
@@ -139,7 +139,7 @@ class Peers:
 
     def discard(self) -> None:
         for client in self._clients:
-            if client.alive:  # it removes its reply topic; those of the killed are for others to remove
+            if client.alive:  # it removes its reply topic; other processes remove those of killed clients
                 client.say("close")
                 client.join()
         for peer in self._started:

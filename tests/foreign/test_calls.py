@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client in Java and servers in Python: docs/spec/calls.md is enough."""
+"""A client in Java, written from docs/spec/calls.md alone, calls servers in Python."""
 
 import random
 import threading
@@ -38,7 +38,7 @@ class Luckless(Exception):
 
 @pytest.fixture
 def calc(bus):
-    """A server that runs; the event lets go those who are in "slow"."""
+    """Start a server. Setting the event ends the calls of "slow"."""
     release = threading.Event()
     server = bus.server("calc", workers=4)
 
@@ -101,7 +101,7 @@ def test_every_kind_of_failure_reaches_the_java_client_with_its_reason(peers, ca
     assert client.ask("call 30000 parts 1 1")[:2] == (
         "error",
         BAD_ARGUMENTS,
-    )  # it streams: not by a plain call
+    )  # a stream cannot be called like a plain method
     assert client.ask("call 30000 add 1") == ("result", 1)
 
 
@@ -115,7 +115,7 @@ def test_a_late_answer_never_reaches_another_call(peers, calc):
 
 
 def test_an_answer_to_a_finished_call_is_dropped(bus, peers, calc):
-    """Sent once more, before and while another call waits."""
+    """The answer is sent again, before another call and while it waits."""
     client = peers.client("java+futex", "calc")
     assert client.ask("call 30000 add 1") == ("result", 1)
     [ring] = [path for path in files_of_clients(bus) if path.suffix == ".ring"]
@@ -198,14 +198,14 @@ def test_a_killed_java_client_leaves_nothing_and_a_closed_one_neither(bus, peers
 
 
 def test_invalid_answers_are_dropped_by_the_java_client(bus, peers, calc):
-    """Cut, twisted and foreign envelopes on its reply topic, before and among real answers."""
+    """Cut, damaged and foreign envelopes arrive on the reply topic before and between real answers."""
     client = peers.client("java+futex", "calc")
     assert client.ask("call 30000 add 1") == ("result", 1)
     [ring] = [path for path in files_of_clients(bus) if path.suffix == ".ring"]
     topic, dice = ring.stem, random.Random(7)
     with bus.subscriber(topic, start="oldest", lossy=True) as tap, bus.publisher(topic) as rogue:
         assert client.ask("call 30000 add 20 22") == ("result", 42)
-        answer = tap.recv_many(100)[-1].body  # of a call that is over: whatever is made of it must not matter
+        answer = tap.recv_many(100)[-1].body  # of a finished call: it must be dropped in any form
         for number in range(300):
             body = bytearray(answer[: dice.randrange(len(answer) + 1)] if number % 2 else answer)
             for _ in range(dice.randrange(3)):

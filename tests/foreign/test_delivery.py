@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between one foreign program and Python: every message, in order, whole; every loss counted."""
+"""One foreign program and Python exchange messages: all arrive whole and in order, and every loss is counted."""
 
 import struct
 import time
@@ -112,7 +112,7 @@ def test_a_lapped_foreign_reader_counts_its_exact_loss(bus, peers, language, beh
     with bus.publisher("t") as pub:
         for number in range(behind - 1):
             if number % 9 == 4:
-                abort_a_loan(pub)  # a sequence that is no message: neither received nor lost
+                abort_a_loan(pub)  # a sequence without a message counts neither as received nor as lost
             pub.send(b"x" * (number % 50))
         pub.send(b"", type="end")
     peer.say("go")
@@ -127,7 +127,7 @@ def test_a_lapped_foreign_reader_counts_its_exact_loss(bus, peers, language, beh
 def test_a_foreign_reader_that_is_overtaken_while_it_copies_shows_only_whole_messages(
     bus, peers, language, background
 ):
-    """It is slow, as each message goes to a pipe, and so always copies what is being overwritten next."""
+    """The reader is slow because it prints each message: it always copies messages about to be overwritten."""
     largest, count = 3000, 150_000
     bus.create("t", capacity=32768, slots=16)
     reader = peers.subscribe(language, "lossy", how="each")
@@ -193,7 +193,7 @@ def test_a_sleeping_c_reader_is_woken_by_python(bus, peers):
 def test_a_foreign_publisher_wakes_a_sleeping_python_reader_or_marks_the_wake_up_as_due(
     bus, peers, language, background
 ):
-    """Pure Java cannot make the call: it leaves *waking* set, and the sleeper looks when its slice ends."""
+    """Pure Java cannot make the futex call. It leaves *waking* set, and the reader reads the ring after its slice."""
     bus.create("t", **SMALL)
     with bus.subscriber("t") as sub:
         peer = peers.publish(language, "s", 1)
@@ -209,6 +209,6 @@ def test_a_foreign_publisher_wakes_a_sleeping_python_reader_or_marks_the_wake_up
         assert after["waking"] == (language == "java")
         assert readers_field(bus, "mute") == (language == "java")
         assert sleeper.result().body == b"0 "
-        with bus.publisher("t") as pub:  # whoever comes next makes the call that is due
+        with bus.publisher("t") as pub:  # the next publisher makes the call that is due
             pub.send(b"")
         assert futex_word(bus, "wake")["waking"] == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged topics end the foreign programs with a named reason, never by a signal or an endless loop."""
+"""Damaged topics end the foreign programs with a reason, never with a signal or an endless loop."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from layout import document
 
 SEED = int(os.environ.get("SLIPRING_FOREIGN_SEED", "0")) or random.randrange(1, 1 << 30)
 HEADER = {field.name: field for field in document.read().structures["ring_header"]}
-DAMAGES, A_MOMENT_S = 30, 0.002  # to let it meet the damage; nothing is asserted about time
+DAMAGES, A_MOMENT_S = 30, 0.002  # gives the program time to read the damage; no assertion depends on it
 MORE = int(os.environ.get("SLIPRING_FOREIGN_MORE", "1"))
 TRIALS = {"c": 60, "java": 12}
 
@@ -25,7 +25,7 @@ def files(bus) -> list[Path]:
 
 
 def make_it_gone(bus) -> None:
-    """Whatever else was damaged: the mark that every participant looks at, and no name left."""
+    """Mark the topic as removed, as every program checks, and remove its files."""
     ring, readers = files(bus)
     Write(ring, HEADER["removed"].offset, b"\1").make()
     ring.unlink()
@@ -33,7 +33,7 @@ def make_it_gone(bus) -> None:
 
 
 def a_steering_word(dice: random.Random, bus) -> Write:
-    """An extreme value in a word that participants go by; the places are those of the topic made below."""
+    """Return an extreme value for a word that programs depend on, at an offset of the topic made below."""
     ring, readers = files(bus)
     limits = [HEADER[name].offset for name in ("tail", "oldest", "freed")]
     writers, slots_and_arrays = range(4096, 4608, 8), range(8192, 8960, 8)

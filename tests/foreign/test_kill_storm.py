@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C, Java and Python participants killed at random instants: the survivors' accounts are exact."""
+"""Processes in C, Java and Python are killed at random instants; the accounts of the others are exact."""
 
 import os
 import random
@@ -18,7 +18,7 @@ LONGEST_LIFE_S = {"c": 0.03, "java": 0.4, "java+futex": 0.4, "python": 0.3}  # f
 
 
 class Witness:
-    """Reads everything in the test process: numbers of each sender without a gap, and what they say."""
+    """Read everything in the test process. Check the numbers and bodies of each sender."""
 
     def __init__(self, sub) -> None:
         self.sub, self.account, self.next = sub, Account(), defaultdict(int)

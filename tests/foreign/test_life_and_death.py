@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Foreign programs are seen alive while they live and dead when they are killed, and see others likewise."""
+"""Python processes and foreign programs detect each other's liveness and death."""
 
 import contextlib
 import re
@@ -119,7 +119,7 @@ def test_the_claim_of_a_killed_process_is_passed_over_by_foreign_readers_and_wri
 @pytest.mark.parametrize("place", ["claim.word", "claim.end", "claim.tail"])
 @pytest.mark.parametrize("language", FOREIGN)
 def test_a_foreign_publisher_finishes_the_claim_of_a_killed_process(bus, peers, language, place):
-    """No Python publisher helps here."""
+    """No Python publisher takes part."""
     bus.create("t", **SMALL, delivery="reliable")
     with bus.subscriber("t") as sub:
         dead = peers.publish("c", "dead", 1, die_at=place)
@@ -151,7 +151,7 @@ def test_a_removed_topic_is_noticed(bus, peers, language, role):
 
 
 def start_victim(peers, place):
-    """One that will die at a place; what it needs to come there is done before by another that died."""
+    """Start a program that dies at a step. Another one, killed before, leaves the state that leads there."""
     if place.startswith(("sweep", "help")):
         dead = peers.publish("c", "dead before", 1, die_at="claim.word")
         dead.expect("ready")
@@ -164,7 +164,7 @@ def start_victim(peers, place):
 
 @pytest.mark.parametrize("place", STEPS)
 def test_a_c_program_killed_at_any_step_disturbs_nobody(bus, peers, place):
-    """Its last step is taken in a small full ring, with readers asleep and others publishing."""
+    """The ring is small and full, readers sleep, and other processes publish."""
     bus.create("t", capacity=4096, slots=16, delivery="reliable")
     witness = peers.subscribe("c", "reliable")
     witness.expect(("ready", 0))
@@ -173,7 +173,7 @@ def test_a_c_program_killed_at_any_step_disturbs_nobody(bus, peers, place):
     helper = peers.publish("python", "helper", 300)
     helper.expect("ready")
     helper.say("go")
-    with contextlib.suppress(BrokenPipeError):  # it died on the way
+    with contextlib.suppress(BrokenPipeError):  # it has died already
         victim.say("go")
     victim.join(KILLED)
     sent = max([0, *(line[1] for line in victim.heard_before_its_end() if line[0] == "sent")])
@@ -192,7 +192,7 @@ def test_a_c_program_killed_at_any_step_disturbs_nobody(bus, peers, place):
 @pytest.mark.parametrize("place", [place for place in STEPS if place.startswith("commit")])
 @pytest.mark.parametrize("language", FOREIGN)
 def test_the_next_only_publisher_goes_on_where_one_was_killed(bus, peers, language, place):
-    """With one writer: a message is there or is not, whole."""
+    """With one writer a message is complete or missing."""
     bus.create("t", **SMALL, writers="one", delivery="reliable")
     witness = peers.subscribe("c", "reliable")
     witness.expect(("ready", 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A foreign publisher that makes room in a full ring keeps what others hold and records what it passes."""
+"""A foreign publisher reclaims memory in a full ring, respects holds and records abandoned sequences."""
 
 import pytest
 
@@ -57,7 +57,9 @@ def test_abandoned_sequences_that_a_foreign_publisher_passes_are_not_counted_as_
                 pub.send(b"x")
                 loan = pub.loan(8)
                 loan.__enter__()
-                joined = bus.subscriber("t")  # behind an open claim: it will have to count from the log
+                joined = bus.subscriber(
+                    "t"
+                )  # behind an open claim: its count begins at the abandoned sequences recorded so far
                 loan.__exit__(Aborted, Aborted(), None)
                 with pytest.raises(Aborted), pub.loan(8):
                     raise Aborted

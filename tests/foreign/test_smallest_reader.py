@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""c/tap/tap.c, a hundred lines: a reader that opens one file read-only."""
+"""The smallest reader, c/tap/tap.c: a hundred lines that open one file read-only."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C, Java and Python publish to one topic at full speed and all read it: one order, exact accounts."""
+"""C, Java and Python publish to one topic at full speed. All readers get the same order and exact accounts."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def send_together(bus, writers, count: int) -> None:
 
 @pytest.mark.parametrize("languages", [ALL, ["c", "java", "python"]], ids=["futex", "pure"])
 def test_all_languages_publish_at_once_and_every_reliable_reader_sees_the_same(bus, peers, languages):
-    """Hundreds of laps of a small ring."""
+    """The writers fill a small ring hundreds of times."""
     count = 5000 if languages == ALL else 1500
     bus.create("t", capacity=4096, slots=32, delivery="reliable")
     readers = [peers.subscribe(language, "reliable") for language in languages]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python tests/fuzz [--seconds N] [--target NAME [--add FILE…]] [--minimise]``: long fuzzing, all targets in turn.
 
-Exit code 1 if one fails; its input is in build-fuzz/found. --add commits found inputs instead of fuzzing. With
---minimise, what was found to reach more is added to the committed corpora, and these are cut to what is needed."""
+Exit code 1 if a target fails; its input is in build-fuzz/found. --add commits found inputs instead of fuzzing.
+--minimise adds inputs that increase coverage to the committed corpora, then reduces these to the necessary inputs."""
 
 import argparse
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed inputs of a fuzz target: one text file, an input a line, in hex; "NAME: " before those that are named.
+"""The committed inputs of a fuzz target: a text file with one input a line, in hex, after "NAME: " if it has a name.
 
-Without a name an input is called by the SHA-1 of its bytes, as libFuzzer calls it. Minimising keeps those with a name.
+The name of other inputs is the SHA-1 of their bytes, as in libFuzzer. Minimising keeps inputs with a name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OF_C = REPOSITORY / "core/tests/fuzz"
 
 
 def file(target: str) -> Path:
-    """Where the inputs of a target are; they need not be there yet."""
+    """Return the path of a target's inputs, whether or not it exists."""
     folder = OF_C if (OF_C / f"{target}.c").exists() else Path(__file__).parent
     return folder / "corpus" / f"{target}.txt"
 
@@ -26,7 +26,7 @@ def digest(data: bytes) -> str:
 
 
 def load(target: str) -> dict[str, bytes]:
-    """The inputs by name; none for a target without a file."""
+    """Return the inputs by name; empty for a target without a file."""
     path = file(target)
     found: dict[str, bytes] = {}
     for line in path.read_text().splitlines() if path.exists() else ():
@@ -39,7 +39,7 @@ def load(target: str) -> dict[str, bytes]:
 
 
 def store(target: str, inputs: Mapping[str, bytes]) -> None:
-    """Replace the inputs of a target: those with a name first."""
+    """Replace the inputs of a target. Inputs with a name come first."""
     named = [f"{name}: {data.hex()}" for name, data in sorted(inputs.items()) if is_named(name, data)]
     plain = sorted(data.hex() for name, data in inputs.items() if not is_named(name, data))
     head = f"# Inputs of the fuzz target {target}, one a line, in hex; tests/fuzz/corpus.py reads and writes this file."
@@ -53,12 +53,12 @@ def is_named(name: str, data: bytes) -> bool:
 
 
 def add(target: str, path: Path) -> None:
-    """An input that a run has found, by the name of its file."""
+    """Add an input found by a run, with the name of its file."""
     store(target, {**load(target), path.name: path.read_bytes()})
 
 
 def unpack(inputs: Mapping[str, bytes], folder: Path) -> Path:
-    """One file an input, as libFuzzer reads them."""
+    """Write one file for each input, as libFuzzer reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in inputs.items():
         (folder / name).write_bytes(data)

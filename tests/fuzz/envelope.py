@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz target: the envelope of calls (docs/spec/calls.md). Any bytes are Malformed or a message; the quick reader says
-what the strict one says; what was read can be written and is read the same."""
+"""Fuzz target: the envelope of calls (docs/spec/calls.md).
+
+Any bytes are Malformed or a message. The fast and the strict reader agree. A message can be written and read again.
+"""
 
 from fuzz.mutation import Target
 from slipring._bus.calls import codecs, envelope
@@ -45,7 +47,7 @@ def use(data: bytes) -> None:
     assert envelope._decode_any(data) == (number, body), "two readers, two opinions"
     size = sum(len(field) for field in body if isinstance(field, str | bytes | memoryview | tuple))
     assert size <= 4 * len(data), "more came out than was in it"
-    if not isinstance(body, m.Error):  # whose texts are cut when written
+    if not isinstance(body, m.Error):  # writing an Error truncates its texts
         again = envelope.decode(WRITERS[type(body)](number, body))
         assert again == (0 if isinstance(body, m.Hello) else number, body)
     if isinstance(body, m.Call):

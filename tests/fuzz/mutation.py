@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutation fuzzing of what Python reads, guided by the lines it reaches: inputs that reach new steps from one line to
-another are mutated further. A run is repeated by its seed."""
+"""Mutation fuzzing of Python readers, guided by their coverage.
+
+Inputs that reach a new step from one line to another are mutated further. The seed repeats a run.
+"""
 
 import random
 import signal
@@ -37,7 +39,7 @@ EXTREMES = (
 
 @dataclass
 class Target:
-    """``use`` may raise nothing but what it allows itself; ``modules`` are those whose lines are looked at."""
+    """A function that reads hostile bytes. ``use`` must not raise; ``modules`` are those with measured coverage."""
 
     name: str
     modules: tuple[str, ...]
@@ -47,7 +49,7 @@ class Target:
 
 
 def mutated(dice: random.Random, data: bytes) -> bytes:
-    """One to four changes: bytes; words set to extremes or moved a little; parts cut, doubled, moved."""
+    """Apply one to four changes: set bytes, set words to extreme or near values, cut, double or move parts."""
     out = bytearray(data)
     for _ in range(dice.randint(1, 4)):
         place = dice.randrange(len(out) + 1)
@@ -73,7 +75,7 @@ def mutated(dice: random.Random, data: bytes) -> bytes:
 
 
 class Watch:
-    """The steps from line to line of the target's modules."""
+    """Record the steps from line to line in the modules of the target."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
         self.files = {sys.modules[name].__file__ for name in modules}
@@ -96,7 +98,7 @@ class Watch:
         return follow
 
     def run(self, use: Callable[[bytes], None], data: bytes) -> bool:
-        """Whether it reached something new. What use raises comes through."""
+        """Return whether the input reached a new step. Exceptions of ``use`` are passed on."""
         self.new = False
         sys.settrace(self._line)
         try:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz target: a recording from somebody hostile: log entries sealed with their right check sums, a snapshot, the mark,
-a topic's description, a Parquet file. Opening, looking, verifying and clearing end well or with an error of the
-package; nothing outside of the lake is touched.
+"""Fuzz target: a hostile recording.
 
-Input: which file, a zero or one (seal it anew?), the file's bytes."""
+The input replaces a log entry, a snapshot, the marker, the description of a topic or a Parquet file. Opening, reading,
+verifying and clearing succeed or raise an error of the package. No file outside of the lake is touched.
+
+Input: number of the file, 1 to seal it again with a correct checksum (else 0), bytes of the file.
+"""
 
 import json
 import random
@@ -50,7 +52,7 @@ _room: Path | None = None
 
 
 def _lake() -> Path:
-    """A valid recording, once; each input gets a copy."""
+    """Return a valid recording, made once. Each input gets a copy."""
     global _room
     if _room is None or not _room.exists():
         from lake import filling
@@ -86,7 +88,7 @@ def seeds() -> list[bytes]:
 
 
 def _sealed_anew(data: bytes) -> bytes:
-    """The same with its right check sum, as somebody hostile would write it."""
+    """Return the entry with a correct checksum, as an attacker would write it."""
     try:
         outer = json.loads(data)
         for name, value in list(outer.items()):
@@ -98,7 +100,7 @@ def _sealed_anew(data: bytes) -> bytes:
 
 
 def mutate(dice: random.Random, data: bytes) -> bytes:
-    """Bytes as they come, or values of the JSON replaced by others."""
+    """Mutate bytes, or replace values of the JSON."""
     head, body = data[:2], data[2:]
     if dice.random() < 0.3 or KINDS[head[0] % len(KINDS)] == "parquet":
         return head + mutated(dice, body)
@@ -112,7 +114,7 @@ def mutate(dice: random.Random, data: bytes) -> bytes:
 
 
 def _twisted(dice: random.Random, value):
-    """One value somewhere inside, replaced, removed or doubled."""
+    """Replace, remove or double one value inside."""
     if isinstance(value, dict) and value and dice.random() < 0.9:
         name = dice.choice(list(value))
         if dice.random() < 0.1:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a libFuzzer target in a bus directory of its own and reads what it reached. The targets are built by
-tools/build-core.sh: variant fuzz, and fuzz_defects with planted defects."""
+"""Run a libFuzzer target in a bus directory of its own and read its coverage.
+
+tools/build-core.sh builds the targets: variant fuzz, and fuzz_defects with planted defects.
+"""
 
 import re
 import subprocess
@@ -14,7 +16,7 @@ from support.core_build import REPOSITORY
 from support.patience import scaled
 
 TARGETS = REPOSITORY / "core/tests/fuzz"
-BUILD = REPOSITORY / "build-fuzz"  # what runs find
+BUILD = REPOSITORY / "build-fuzz"  # failing inputs
 FOUND = BUILD / "found"
 HANG_S = int(scaled(20))  # one input takes milliseconds; the machine may be busy
 LONGEST_INPUT = 240
@@ -27,7 +29,7 @@ class Outcome:
     executions: int
     edges: int
     features: int
-    failure: str  # "" if there was none; else the end of the log, with the input
+    failure: str  # end of the log, with the input; empty without a failure
 
     def __str__(self) -> str:
         reached = f"{self.edges} edges, {self.features} features"
@@ -52,8 +54,10 @@ def run(
     hang_s: int = HANG_S,
     defect: str = "",
 ) -> Outcome:
-    """Run the committed inputs, then mutations of them for so many seconds (0: none). New inputs that reach more are
-    kept in ``fresh``. ``defect`` chooses one of a program with planted defects."""
+    """Run the committed inputs, then mutations of them for so many seconds.
+
+    ``fresh`` keeps new inputs that increase coverage. ``defect`` chooses a planted defect of the program.
+    """
     with tempfile.TemporaryDirectory(prefix="slipring-fuzz-", dir="/dev/shm") as bus:
         kept = fresh or Path(bus) / "kept"
         kept.mkdir(parents=True, exist_ok=True)
@@ -67,7 +71,7 @@ def run(
 
 
 def minimise(program: Path, target: str, *extra: Path) -> int:
-    """Leave in the committed corpus what is needed to reach as much; named inputs stay. Returns how many are left."""
+    """Reduce the corpus without loss of coverage; keep named inputs. Return the number of inputs left."""
     inputs = corpus.load(target)
     named = {name: data for name, data in inputs.items() if corpus.is_named(name, data)}
     with tempfile.TemporaryDirectory(prefix="slipring-fuzz-", dir="/dev/shm") as scratch:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile contents of every kind of file (invariant 7, promise 18): the committed inputs, and new ones for
-SLIPRING_FUZZ_SECONDS a target (default 0; `make prove` and `make fuzz` search for some)."""
+"""Hostile contents of every kind of file (invariant 7, promise 18).
+
+The tests run the committed inputs, then search for new ones for SLIPRING_FUZZ_SECONDS a target (default 0).
+"""
 
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed inputs of fuzz targets: read and written without loss, and there for each target."""
+"""The committed inputs of fuzz targets are read and written without loss, and exist for each target."""
 
 import pytest
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/spec/memory-layout.md as data. Nothing here knows a number.
+"""Read the tables of docs/spec/memory-layout.md as data. This module contains no number of the layout.
 
 layout.structures   {"slot": [Field("word", 0, 8, "u64"), …], …} in the document's order
 layout.constants    {"page": 4096, …}
 layout.words        {"slot.word": {"state": Bits(0, 2), …}, …}
 layout.places       {"slots_offset": "round_up(…)", …}: formulas of both files, in the document's order
 layout.message      {"reserved": "max(…)", …}: formulas of one message
-evaluate(formula, known)   what it gives
+evaluate(formula, known)   the value of a formula
 """
 
 import re
@@ -53,7 +53,7 @@ def cells(line: str) -> list[str]:
 
 
 def tables(text: str):
-    """Each table as (the name in code in the heading above it, its column titles, its rows)."""
+    """Yield each table as (name in code in the heading above it, column titles, rows)."""
     name, rows = "", []
     for line in [*text.splitlines(), ""]:
         if match := HEADING.match(line):

@@ -7,7 +7,7 @@
         topic.writers(), topic.readers(), topic.cursors()
 
 It maps both files read-only, holds nothing and writes nothing, so publishers may overwrite what it reads:
-each message is copied and then checked against `oldest`, as the document's section 9.1 says.
+each message is copied and then checked against `oldest` (section 9.1 of the document).
 """
 
 import fcntl
@@ -29,7 +29,7 @@ class Refused(Exception):
 
 
 class Damaged(Exception):
-    """Its contents contradict themselves."""
+    """The contents of the file contradict themselves."""
 
 
 class Message(NamedTuple):
@@ -68,7 +68,7 @@ class Cursor(NamedTuple):
 
 
 class Memory:
-    """One structure's fields, by name, at a place in a mapping."""
+    """The fields of a structure by name, at an offset of a mapping."""
 
     def __init__(self, mapping: mmap.mmap, layout: Layout, structure: str, base: int = 0) -> None:
         self._mapping = mapping
@@ -138,7 +138,7 @@ class Topic:
 
     @property
     def tail(self) -> int:
-        """Includes a message that its only writer has made READY but not yet counted."""
+        """Return the tail, including a message that its only writer has made READY but not counted yet."""
         tail = self.ring["tail"]
         return tail + 1 if self._look(tail)[0] == self._constant["state_ready"] else tail
 
@@ -148,7 +148,7 @@ class Topic:
 
     @property
     def abandoned_below_oldest(self) -> int:
-        """How many sequences below `oldest` never became messages."""
+        """Return the number of sequences below `oldest` that never became messages."""
         while True:
             oldest = self.oldest
             index = oldest % self.geometry["slot_count"]
@@ -163,7 +163,7 @@ class Topic:
         return Memory(self._ring_map, self._layout, "slot", base)
 
     def _look(self, seq: int) -> tuple[int | None, Memory]:
-        """The state of a sequence, or None where its slot carries another lap."""
+        """Return the state of a sequence, or None if its slot has another lap."""
         slot = self._slot(seq)
         parts = self._layout.words["slot.word"]
         word = slot["word"]
@@ -171,7 +171,7 @@ class Topic:
         return (parts["state"].of(word) if parts["lap"].of(word) == lap else None), slot
 
     def _payload(self, position: int, size: int) -> bytes:
-        """The file holds the payload once; where a message wraps, its parts are put together."""
+        """Return bytes of the payload. Join the parts of a message that wraps."""
         base, capacity = self.geometry["payload_offset"], self.geometry["capacity"]
         place = base + position % capacity
         first = self._ring_map[place : min(place + size, base + capacity)]
@@ -188,7 +188,7 @@ class Topic:
         return Message(seq, time_ns, meta[type_size:], meta[:type_size], body)
 
     def read(self, seq: int) -> Message | None:
-        """That message; None if it is gone, abandoned or not there yet."""
+        """Return the message, or None if it is overwritten, abandoned or not published yet."""
         state, slot = self._look(seq)
         if state != self._constant["state_ready"] or self.oldest > seq:
             return None
@@ -196,7 +196,7 @@ class Topic:
         return message if self.oldest <= seq else None
 
     def messages(self) -> list[Message]:
-        """All that can be read now, in order, up to the first open claim of a living writer."""
+        """Return all readable messages in order, up to the first open claim of a live writer."""
         found = []
         for seq in range(self.oldest, self.tail):
             state, _ = self._look(seq)

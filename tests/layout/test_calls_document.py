@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/spec/calls.md and docs/spec/call.fbs say what the program does."""
+"""docs/spec/calls.md and docs/spec/call.fbs agree with the program."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ Payload, Reason = GENERATED["Payload"].Payload, GENERATED["Reason"].Reason
 
 
 def dump(name: str) -> bytes:
-    """The bytes of an annotated block; its offsets have to be right too."""
+    """Return the bytes of an annotated block and check its offsets."""
     block = re.search(rf"^```hex {name}\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)[1]
     found = b""
     for line in block.splitlines():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/spec/cells-layout.md and the compiled core say the same, and the document alone decodes live cells."""
+"""docs/spec/cells-layout.md agrees with the compiled core and is sufficient to decode live cells."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_fields_have_the_size_of_their_type_and_do_not_overlap():
 
 
 class Decoder:
-    """Reads a file by the document's tables."""
+    """A reader of cells that uses the tables of the document alone."""
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
@@ -71,7 +71,7 @@ class Decoder:
         return self.field("cells_header", name)
 
     def slot(self, index: int) -> tuple[bool, int, int, int]:
-        """(taken, cell, lap, kept)"""
+        """Return (taken, cell, lap, kept)."""
         base = self.known["slots_offset"] + index * self.known["cells_slot_size"]
         word, bits = self.field("cells_slot", "word", base), (2 * self.known["depth"]).bit_length()
         kept = self.field("cells_slot", "kept", base)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents point to is there: the tests they cite, and every relative link."""
+"""Tests cited by the documents exist, and so do the targets of relative links."""
 
 import ast
 import re
@@ -83,7 +83,7 @@ def test_links_lead_somewhere(page):
 
 
 def sections() -> dict[str, str]:
-    """Of the invariants, by number."""
+    """Return the sections of the invariants by number."""
     found = re.split(r"^###? ", INVARIANTS, flags=re.MULTILINE)
     return {section.partition(".")[0]: section for section in found if re.match(r"[IC]?\d+\.", section)}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/spec/memory-layout.md and the compiled core say the same."""
+"""docs/spec/memory-layout.md agrees with the compiled core."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/spec/frames.md and the compiled core say the same; the document is enough to decode a live pool."""
+"""docs/spec/frames.md agrees with the compiled core and is sufficient to decode a live pool."""
 
 import mmap
 import struct
@@ -48,7 +48,7 @@ def test_the_parts_of_a_buffers_word_fill_it():
 
 
 class Pool:
-    """A pool decoded from the document's tables alone."""
+    """A pool, decoded from the tables of the document alone."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -148,7 +148,7 @@ def test_a_changed_header_is_refused_and_the_file_left_as_it_is(bus, structure, 
     if field == "generation":
         contents[place : place + 8] = bytes(8)
     path.write_bytes(contents)
-    if field == "topic_generation":  # of a topic that is no more
+    if field == "topic_generation":  # of a topic that was removed
         with pytest.raises(slipring.Corrupt):
             frames.streams()
         with frames.subscriber().recv(0) as frame:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader written from the document alone decodes live topics and agrees with slipring's own view."""
+"""A reader written from the document alone decodes live topics and agrees with Slipring."""
 
 import os
 import random
@@ -23,7 +23,7 @@ def look(bus, topic: str = "t") -> Topic:
 
 
 def publish(publishers, count: int, dice: random.Random, largest: int, abort: float = 0.0) -> None:
-    """Messages of all lengths by send, send_many and loan; some loans aborted."""
+    """Publish messages of all lengths by send, send_many and loan. Abort some loans."""
     for number in range(count):
         publisher = dice.choice(publishers)
         body = dice.randbytes(dice.choice([0, 1, 7, 8, 9, dice.randrange(largest), largest]))
@@ -43,7 +43,7 @@ def publish(publishers, count: int, dice: random.Random, largest: int, abort: fl
 
 
 def agree(bus, topic: str = "t") -> int:
-    """Every message, compared; how many there were."""
+    """Compare every message. Return their number."""
     with look(bus, topic) as seen, bus.subscriber(topic, start="oldest", lossy=True) as sub:
         found = [(m.seq, m.time_ns, m.sender.decode(), m.type.decode(), m.body) for m in seen.messages()]
         expected = [(m.seq, m.time_ns, m.sender, m.type, m.body) for m in sub.recv_many(1 << 20)]
@@ -125,7 +125,7 @@ def test_the_writer_table_equals_the_statistics(bus):
         pub.send_many([b"12345"] * count)
     publishers[1].close()
     publishers[0].close()
-    bus.publisher("t", sender="gyro").send(b"123456")  # in the first entry again, counted anew
+    bus.publisher("t", sender="gyro").send(b"123456")  # in the first entry again, with new counters
     publishers[0] = bus.publisher("t", sender="gyro")
     with look(bus) as seen:
         found = [(w.entry, w.alive, w.pid, w.name.decode(), w.published, w.bytes) for w in seen.writers()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of another layout are refused, by slipring and by the independent reader, and left as they are."""
+"""Slipring and the independent reader refuse files of another layout and do not change them."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def topic(bus):
 
 
 def change(directory: Path, file: str, field: str) -> bytes:
-    """One bit of a header's field; what the file holds then."""
+    """Flip a bit of a field of a header. Return the contents of the file."""
     place = next(row for row in LAYOUT.structures[HEADERS[file]] if row.name == field)
     path = directory / f"t.{file}"
     contents = bytearray(path.read_bytes())
@@ -76,7 +76,7 @@ def test_both_readers_refuse_a_header_that_contradicts_itself(bus, topic, file, 
 
 @pytest.mark.parametrize("opener", OPENERS)
 def test_one_writer_with_a_table_for_more_is_corrupt(bus, topic, opener):
-    """Else a second publisher would find an entry and write over the first."""
+    """A second publisher could find an entry otherwise, and overwrite messages of the first."""
     change(topic, "ring", "writers")
     with pytest.raises(slipring.Corrupt, match="one writer"):
         OPENERS[opener](bus)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``PYTHONPATH=tests python -m prove [PART…]``: prove what has changed since it was last proven.
+"""``PYTHONPATH=tests python -m prove [PART…]``: prove the parts whose sources have changed.
 
-A part that passes is recorded at once, so that an interrupted run continues with the next part; a part that failed
-continues with the tests that have not passed with the same sources. --again also runs the parts that are proven
-already; --check only reports the parts that are not, and fails if there are any.
+A part that passes is recorded at once, so an interrupted run continues with the next part. A part that failed continues
+with the tests that have not passed with the same sources. --again also runs parts that are proven already. --check runs
+nothing; it lists the parts that are not proven, and fails if there are any.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def check(open_parts: list[record.Part]) -> int:
 
 
 def prove(part: record.Part, jobs: int) -> bool:
-    """Run the tests of the part that have not passed yet with these sources."""
+    """Run the tests of a part that have not passed with these sources. Return whether all have passed."""
     print(f"\nprove: {part.name}: {part.claim}", flush=True)
     before = part.hash
     earlier = record.Passed.load(part, before)

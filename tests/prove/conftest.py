@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""verify(model, **switches): a model of core/models, searched whole; its states count in the proof."""
+"""verify(model, **switches): search a model of core/models completely. The proof counts its states."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reliability/proof.json: one line a part, written when all of its tests have passed."""
+"""Read and write docs/reliability/proof.json: one line a part, written when all of its tests have passed."""
 
 import datetime
 import json
@@ -29,7 +29,7 @@ class Part:
 
     @property
     def hash(self) -> str:
-        """Of what it depends on, and of which tests it runs for how long."""
+        """Hash of the sources it depends on, of its tests and of their length."""
         return hash_of(
             self.sources,
             [*self.tests, *(f"{name}={self.environment[name]}" for name in sorted(self.environment))],
@@ -70,7 +70,7 @@ def unproven() -> list[Part]:
 
 @dataclass(frozen=True)
 class Passed:
-    """The tests of a part that have passed with the sources of that hash, each with its counts."""
+    """Tests of a part that have passed with the sources of that hash, with their counts."""
 
     part: str
     hash: str
@@ -84,7 +84,7 @@ class Passed:
         return known if known and known.hash == hash_now else cls(part.name, hash_now, {}, 0.0)
 
     def added(self, junit: Path, seconds: float) -> "Passed":
-        """With those that passed in a run; a skipped test has proven nothing."""
+        """Return this with the tests that passed in a run. A skipped test proves nothing."""
         tests = dict(self.tests)
         for case in ElementTree.parse(junit).iter("testcase"):
             if not any(case.find(kind) is not None for kind in ("failure", "error", "skipped")):
@@ -105,7 +105,7 @@ def skipped(junit: Path) -> list[str]:
 
 
 def made(part: Part, passed: Passed) -> Proof:
-    """The proof that all tests of the part have passed."""
+    """Return the record that all tests of the part have passed."""
     counts: Counter[str] = Counter()
     for found in passed.tests.values():
         counts.update(found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin of pytest: leaves out the tests that are listed, one to a line, in the file $SLIPRING_PASSED."""
+"""A plugin of pytest that skips the tests listed in the file $SLIPRING_PASSED, one a line."""
 
 import os
 from pathlib import Path

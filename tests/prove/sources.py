@@ -15,7 +15,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 LIKE_C = {".c", ".h", ".pml", ".java"}
 WITH_HASHES = {".build", ".options", ".sh", ".toml"}  # comments begin with #
-# A text, a character, a comment, or white space. Within texts nothing is changed.
+# A string, a character, a comment, or white space. Strings stay as they are.
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*|\s+', re.DOTALL)
 
 

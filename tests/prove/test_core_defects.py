@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every defect planted in the core (defects/core.toml) is found by the C programs that are there to find it: crash
-states, schedules, two deaths in a row, the committed inputs of the fuzz targets, failing system calls, a stepped clock.
+"""C programs find every defect planted in the core (defects/core.toml).
 
-One build carries all of them; SLIPRING_DEFECT chooses one. Without it the same build passes. test_mutants.py has the
+The programs are crash states, schedules, two deaths in a row, fuzz targets, failing system calls and a stepped clock.
+One build contains all defects; SLIPRING_DEFECT chooses one. Without it the same build passes. test_mutants.py has the
 defects that Python tests must find.
 """
 
@@ -31,7 +31,7 @@ def run(program: str, *words: object, defect: str = "") -> subprocess.CompletedP
 
 
 def by_states(check: defects.Check) -> None:
-    """A death at some step shows it, and the line printed leads there again."""
+    """A death at some step shows the defect, and the printed line repeats it."""
     program, name = f"every_crash_state_of_{check.value}_is_survived", check.defect.name
     found = run(program, *check.options.get("arguments", []), defect=name)
     assert found.returncode == 1, f"not found: {found.stdout}{found.stderr}"
@@ -43,7 +43,7 @@ def by_states(check: defects.Check) -> None:
 
 
 def by_schedule(check: defects.Check) -> None:
-    """An order of steps shows it, and what is printed makes the same run again."""
+    """An order of steps shows the defect, and the printed line repeats the run."""
     deaths = ["--deaths", check.options["deaths"]] if "deaths" in check.options else []
     found = run("schedules", check.value, *deaths, *SEARCH, defect=check.defect.name)
     assert found.returncode == 1, f"not found: {found.stdout}{found.stderr}"
@@ -56,23 +56,23 @@ def by_schedule(check: defects.Check) -> None:
 def by_two_deaths(check: defects.Check) -> None:
     found = run(check.value, defect=check.defect.name)
     assert found.returncode != 0, f"not found: {found.stdout}"
-    assert "no second one died" not in found.stderr  # it is the defect that was seen
+    assert "no second one died" not in found.stderr  # the failure is that of the defect
     print(found.stderr.strip().splitlines()[-3:])
 
 
 def by_fuzz(check: defects.Check) -> None:
-    """The committed inputs alone show it."""
+    """The committed inputs alone show the defect."""
     program = core_build.program("fuzz_defects", f"fuzz_{check.value}")
     hang_s = check.options.get("hang_s", running.HANG_S)
     outcome = running.run(program, check.value, seconds=0, hang_s=hang_s, defect=check.defect.name)
     assert outcome.failure, f"not found: {outcome}"
-    assert "SUMMARY:" in outcome.failure, outcome.failure  # an input did it, not the run itself
+    assert "SUMMARY:" in outcome.failure, outcome.failure  # an input failed, not the run itself
 
 
 def by_program(check: defects.Check) -> None:
     found = run(check.value, defect=check.defect.name)
     assert found.returncode == 1, f"not found: {found.stdout}{found.stderr}"
-    assert ".c:" in found.stderr, found.stderr  # a check that names its place
+    assert ".c:" in found.stderr, found.stderr  # a check with its file and line
 
 
 KINDS = {
@@ -115,4 +115,4 @@ def test_a_fuzz_target_with_defects_passes_as_long_as_none_is_chosen():
 
 
 def test_every_kind_of_check_is_run():
-    assert defects.kinds(LIST) <= {*KINDS, "tests", "guard"}  # by test_mutants.py and test_speed_guard.py
+    assert defects.kinds(LIST) <= {*KINDS, "tests", "guard"}  # run by test_mutants.py and test_speed_guard.py

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core's own programs as shipped and under TSAN, two of them under valgrind, and the sources under the compiler's
-analyzer. tests/core runs them under ASAN and UBSAN."""
+"""The test programs of the core pass as shipped, under TSAN and, two of them, under valgrind.
+
+The compiler's analyzer finds nothing in the sources. tests/core runs the programs under ASAN and UBSAN.
+"""
 
 import subprocess
 
@@ -16,7 +18,7 @@ UNDER_VALGRIND = [
     "loans_are_seen_when_committed_and_never_when_aborted",
 ]
 VALGRIND = ("valgrind", "--error-exitcode=1", "-q", "--leak-check=full")
-# Without two checks of the analyzer, which cannot know that a header was read whole, or that a filter owns its texts.
+# Without two checks: the analyzer cannot know that a header was read completely, or that a filter owns its texts.
 ANALYZER = [
     *[
         "gcc",

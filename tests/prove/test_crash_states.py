@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core dies after each store and each system call, then its recoverer does, and every pair is recovered in all
-three ways (core/tests/states, docs/reliability/crash-states.md)."""
+"""A process dies after each store and each system call of the core, then its recoverer does.
+
+Every state of such a pair is recovered in all three ways (core/tests/states, docs/reliability/crash-states.md).
+"""
 
 import re
 

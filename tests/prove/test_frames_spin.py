@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of frames (core/models/frames.pml) holds in every interleaving, with writer and readers killed
-between any two steps; and it notices mistakes that are planted in it."""
+"""The model of frames (core/models/frames.pml) holds in every interleaving.
+
+Writer and readers are killed between any two steps. The model also detects planted mistakes.
+"""
 
 import pytest
 

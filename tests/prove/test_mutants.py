@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Take the code behind a promise away: the Python tests named beside it must fail. One item per planted defect.
+"""The Python tests listed for a planted defect fail with it. There is one test for each defect.
 
-Defects of the core and the binding are chosen in one build that carries them all; defects of the Python package are
-planted in a copy of it (support/planted.py), for which nothing is compiled. A test that fails or hangs has noticed
-the defect; a test that could not be collected has not.
+One build contains all defects of the core and the binding. Defects of the Python package are planted in a copy of it
+(support/planted.py), for which nothing is compiled. A test that fails or hangs has found the defect; a test that could
+not be collected has not.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from support.leaks import SHM
 PATIENCE_S = 200  # for all tests of a defect
 NOT_RUN = (2, 4, 5)  # of pytest's exit codes: interrupted while collecting, wrong usage, no tests
 OPTIONS = ("-p", "no:cacheprovider", "-q", "-x", "--tb=no", "--timeout=60")
-MARK = "SLIPRING_TEST_RUN"  # in the environment of everything that a run starts
+MARK = "SLIPRING_TEST_RUN"  # in the environment of every process of a run
 SETTINGS = {"SLIPRING_STEP_TRIALS": "600", "SLIPRING_SHRINK": "0"}
 
 
@@ -39,7 +39,7 @@ LISTS = {"core": core_environment, "package": package_environment}
 
 
 def first_failure(environment: dict[str, str], tests: str, patience: str = "1") -> str:
-    """The first test that fails with the package of that environment; empty if all pass."""
+    """Return the first test that fails with the package of that environment, or an empty text."""
     own = {**SETTINGS, "SLIPRING_TEST_PATIENCE": patience}
     settings = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", *OPTIONS, *(f"tests/{test}" for test in tests.split())]
@@ -69,9 +69,9 @@ def first_failure(environment: dict[str, str], tests: str, patience: str = "1") 
 
 
 def clear(run: subprocess.Popen[str], mark: str) -> None:
-    """End what a defect left running, whatever its group and parent, and remove its files."""
+    """End all processes that a defect left running, and remove its files."""
     run.kill()
-    while left := marked(mark):  # what starts another process meanwhile is found the next time
+    while left := marked(mark):  # the next round finds processes started meanwhile
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -81,7 +81,7 @@ def clear(run: subprocess.Popen[str], mark: str) -> None:
 
 
 def marked(mark: str) -> list[int]:
-    """Processes that have the mark in their environment; one that has ended has none."""
+    """Return the processes with the mark in their environment. An ended process has no environment."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -110,7 +110,7 @@ def named_files(name: str) -> list[str]:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "file"), [(name, file) for name in LISTS for file in named_files(name)])
 def test_the_named_tests_pass_as_long_as_no_defect_is_chosen(tmp_path, name, file):
-    """Else they would fail whatever the defect is."""
+    """Otherwise they would fail with any defect."""
     assert first_failure(LISTS[name]("", tmp_path / "package"), file, patience="3") == ""
 
 

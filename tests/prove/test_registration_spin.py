@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of registration and sweep (core/models/registration.pml) holds in every interleaving, with everybody
-killed, or stopped for ever, between any two steps; and it notices the mistakes that are planted in it."""
+"""The model of registration and sweep (core/models/registration.pml) holds in every interleaving.
+
+Every process is killed, or stopped forever, between any two steps. The model also detects planted mistakes.
+"""
 
 import pytest
 

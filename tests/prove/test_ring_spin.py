@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models of the ring hold in every interleaving, with everybody killed between any two steps; and each
-notices the mistakes that are planted in it: claim.pml, reclaim.pml and wake.pml in core/models."""
+"""The models of the ring (claim.pml, reclaim.pml, wake.pml in core/models) hold in every interleaving.
+
+Every process is killed between any two steps. Each model also detects planted mistakes.
+"""
 
 import pytest
 
@@ -38,6 +40,6 @@ def test_the_models_of_the_ring_notice_a_planted_mistake(verify, model, mistake)
     size = {"SLOTS": 2, "SENDS": 3} if model == "claim" else {}
     if mistake.startswith("RUN_"):
         size = {"SLOTS": 4, "SENDS": 2, "RUN": 2}
-    if mistake.startswith("HEIR"):  # of the dead: the reader that the kernel has woken for them
+    if mistake.startswith("HEIR"):  # HEIR: the reader that the kernel wakes for a dead publisher
         size = {"PUBLISHERS": 1, "READERS": 2, "SENDS": 1, "DEATHS": 2}
     assert errors(verify(f"{model}.pml", **size, **{f"BREAK_{mistake}": 1})) > 0

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real core, one step at a time, in every order within bounds and as C11's memory allows (core/tests/schedules,
-docs/reliability/schedules.md): nothing is torn, lost, repeated or reordered, no held byte changes, no wake-up is lost.
+"""The core runs one step at a time, in every order within bounds and with every value that C11 lets a load return.
 
-test_core_defects.py plants mistakes in the orders of atomics.h and in the protocol, which are found."""
+No message is torn, lost, repeated or reordered; no held byte changes; no wake-up is lost (core/tests/schedules,
+docs/reliability/schedules.md). test_core_defects.py shows that planted mistakes in memory orders and protocol are
+found.
+"""
 
 import os
 import re
@@ -19,7 +21,7 @@ WATCHDOG_S = 600
 SECONDS = float(os.environ.get("SLIPRING_SCHEDULES_SECONDS", "0"))
 LISTED = re.findall(r"X\((\w+)\)", (REPOSITORY / "core/tests/schedules/scenarios/scenarios.c").read_text())
 SCENARIOS = [name for name in LISTED if not name.startswith("litmus_")]
-LITMUS = {  # how many outcomes C11 allows; without load buffering, which none of these has
+LITMUS = {  # number of outcomes that C11 allows, without load buffering, which does not occur in them
     "litmus_dekker_relaxed": 4,
     "litmus_dekker_fences": 3,
     "litmus_dekker_weak_fences": 4,

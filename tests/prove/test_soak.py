@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A soak of SLIPRING_SOAK_SECONDS with kills and a recording through Spark: each of its claims holds."""
+"""All claims of a soak with kills and a recording by Spark hold. It takes SLIPRING_SOAK_SECONDS."""
 
 import json
 import os

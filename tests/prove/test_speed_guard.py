@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard of the hot paths (tests/speed) notices a loop, an allocation and a system call too many in send.
+"""The guard of the hot paths (tests/speed) detects an added loop, allocation or system call in send.
 
-Switches cost instructions of their own: the build with defects is compared with itself, not with the shipped figures.
+The switches of defects cost instructions, so the build with defects is compared with itself, not with shipped figures.
 """
 
 import pytest

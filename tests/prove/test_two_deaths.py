@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A first process is killed at each named point, its recoverer at each of its own: one pair in SLIPRING_ONE_IN
-(1 tries them all), as shipped; the usual share of them under ASAN and UBSAN."""
+"""A process is killed at each named point, and its recoverer at each of its own points.
+
+As shipped, one pair in SLIPRING_ONE_IN is tried (1: all pairs). ASAN and UBSAN get the default share.
+"""
 
 import os
 import re

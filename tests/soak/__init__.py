@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hours of traffic under fire: what is lost, what grows, how long survivors wait, as one page.
+"""Hours of traffic with kills: one page reports losses, growth and the longest pauses of survivors.
 
     PYTHONPATH=tests:. python -m soak --hours 2 --out soak-report        (make soak HOURS=2)
 
-Processes, journals and the audit's checks are those of tests/storm. In reading order:
+Processes, journals and checks are those of tests/storm. In reading order:
 
 plan        topics and roles, as data
-recording   `slipring record` beside them, and what its lake holds
+recording   `slipring record` of the topics, and the contents of its lake
 probes      memory, descriptors, files, table entries as /proc and the bus show them
 run         one soak from the first process to the last file
 audit       journals -> claims about messages

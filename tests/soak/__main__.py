@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m soak`: runs the soak, audits it, writes the page. Exit code 0 only if every claim passes."""
+"""`python -m soak`: run the soak, audit it, write the page. Exit code 0 only if every claim passes."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ from storm.audit import lives as read_lives
 _LONG_S = 600.0
 _SLOTS_LONG, _SLOTS_SHORT = 2048, 256
 _OURS = ("work", "lake", "recording.json", "recording.log", "soak.html", "soak.json", "soak.png")
-_SPARE_ENTRIES = 6  # Spark's, and of those killed since the last attach
+_SPARE_ENTRIES = 6  # of Spark, and of processes killed since the last attach
 
 
 def _arguments() -> argparse.Namespace:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Journals -> claims about every message; the checks are those of storm.audit."""
+"""Make claims about every message from the journals. The checks are those of storm.audit."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ def losses_are_counted(topic: Topic) -> Claim:
 
 
 def the_slow_one_lost_some(topic: Topic) -> Claim:
-    """Else the claim before would prove little."""
+    """Require losses: without them the claim about counted losses proves little."""
     lost = sum(int(reading.counted["c"].max(initial=0)) for reading in topic.readings)
     faults = [] if lost else ["nobody lost anything: too short, or the ring too large"]
     return judge("There were losses to count", faults, f"{lost:,}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples, gaps and journals -> the numbers that are printed, plotted and committed."""
+"""Compute the printed, plotted and committed numbers from samples, gaps and journals."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from soak.flatness import Samples
 from storm.audit import Claim, Life, Topic, judge
 from storm.journal import Kind
 
-STALLED_S = 10.0  # a survivor that shows no sign of life for so long after a kill counts as stalled
+STALLED_S = 10.0  # a survivor without progress for so long after a kill has stalled
 PERCENTS = (50, 90, 99, 99.9, 100)
 Gaps = list[dict[str, Any]]
 
 
 def by_survivor(gaps: Gaps) -> dict[str, list[float]]:
-    """For each survivor, its longest gap from one strike to the next; a line has those of the strike before."""
+    """Return the longest gaps of each survivor between strikes. A line has those since the previous strike."""
     names = gaps[-1]["gaps_ms"] if gaps else {}
     return {name: [line["gaps_ms"][name] for line in gaps[1:]] for name in names}
 
@@ -41,7 +41,7 @@ def survivors_went_on(gaps: Gaps, stalled_s: float = STALLED_S) -> Claim:
 
 
 def cores(samples: Samples) -> dict[str, float]:
-    """Processors in use on average: by the soak itself, and by Spark's recording."""
+    """Return the average number of processors in use by the soak and by the recording."""
 
     def used(sample: dict[str, Any]) -> float:
         own = sample["supervisor"]["cpu_s"] + sample["fork_server"]["cpu_s"] + sample["children_cpu_s"]
@@ -55,7 +55,7 @@ def cores(samples: Samples) -> dict[str, float]:
 
 
 def losses_over_time(topic: Topic) -> tuple[list[float], list[int], list[int]]:
-    """Of the napping reader: seconds, counted by it, as the journals tell."""
+    """Return for the napping reader: seconds, losses it counted, losses by the journals."""
     reading = max(topic.of(plan.NAPPING), key=lambda reading: len(reading.counted))
     audited = topic.between(reading.begin, reading.positions) - (reading.told - reading.lost)
     seconds = (reading.counted["time_ns"].astype(float) - float(reading.start["time_ns"])) / 1e9
@@ -72,7 +72,7 @@ def sizes(lives: list[Life]) -> dict[str, int]:
 
 
 def memory(samples: Samples) -> dict[str, dict[str, float]]:
-    """First and last of each process, and of Spark: MiB and descriptors."""
+    """Return MiB and descriptors of each process and of Spark, at the start and at the end."""
     found = {}
     for name in samples[-1]["processes"]:
         found[name] = [sample["processes"][name] for sample in samples]

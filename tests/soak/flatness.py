@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples -> claims about what must not grow.
+"""Make claims that memory, descriptors, entries and files do not grow.
 
-A series is flat when the median of its last quarter is above the median of its second by no more than a limit. The
-first quarter is left out: there processes warm up. Medians do not mind single large messages. Over two hours the
-middles of the two quarters are an hour apart, so that 8 MiB are about 20 bytes a message.
+A series is flat if the median of its last quarter exceeds that of its second quarter by at most a limit. The first
+quarter is ignored: processes warm up in it. Single large messages do not change a median. In a soak of two hours the
+two quarters are an hour apart, so 8 MiB are about 20 bytes a message.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,10 @@ from typing import Any
 
 from storm.audit import Claim, judge
 
-OWN_KIB, OWN_SHARE = 8192, 0.05  # the larger of the two; the largest message once more is no growth
+OWN_KIB, OWN_SHARE = (
+    8192,
+    0.05,
+)  # the larger of the two limits; one more buffer of the largest message is not growth
 DESCRIPTORS = 1
 ENTRIES = 1
 RECORDING_DESCRIPTORS = 64  # of driver, JVM and workers together

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a soak: verdict, audit, plots, what was run where. The look is the demo's."""
+"""The page of a soak: verdict, audit, plots and environment, in the style of the demo."""
 
 import base64
 import io
@@ -21,7 +21,7 @@ Losses = tuple[list[float], list[int], list[int]]  # seconds, counted, audited
 
 
 def plot(samples: Samples, gaps: figures.Gaps, losses: Losses) -> bytes:
-    """Gap, loss, memory, descriptors over time, as PNG."""
+    """Plot gaps, losses, memory and descriptors over time. Return a PNG."""
     from matplotlib import pyplot
 
     drawing, picture = draw(samples, gaps, losses), io.BytesIO()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two topics, four publishers, eight subscribers, four of the twelve in C. Half of them live through the whole soak:
-what grows shows in them.
+"""Two topics, four publishers and eight subscribers; four of the twelve are in C.
 
-The lossy ring has `slots` messages; the napping reader sleeps until more have passed, so that it loses some and has
-to report how many. The reliable ring holds minutes, so that a Spark that stands still does not stop its publishers.
+Half of them run for the whole soak, so that growth becomes visible. The lossy ring has `slots` messages. The napping
+reader sleeps until more have passed, so it must lose and count some. The reliable ring holds minutes of messages, so
+that a stalled Spark does not stop the publishers.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ PRELOAD = ["storm.roles", "storm.native", "pyarrow"]
 STRIKES = Plan(every_s=(2.0, 2.0), pause_share=0.2, pause_s=(0.2, 1.5), dies_paused_share=0.3)
 _PERIOD_S = 0.03  # of a publisher
 _LARGEST_BYTES = 4 << 20
-# Else glibc keeps up to twice the largest message once it was freed, and calm looks like growth for an hour.
+# Otherwise glibc keeps up to twice the largest message after a free, which looks like growth for an hour.
 STEADY_MALLOC = {
     "MALLOC_MMAP_THRESHOLD_": "131072",
     "MALLOC_TRIM_THRESHOLD_": "131072",
@@ -48,7 +48,7 @@ def _reader(
 ) -> Role:
     config: dict[str, Any] = {"take": take, "settings": how, "largest": _LARGEST_BYTES, "account_s": 1.0}
     config |= {"hold_s": 0.02, "commits": 0.05} | ({"nap_messages": nap} if nap else {})
-    config |= {"most": 200} if take in ("recv_many", "recv_batch") else {}  # one size of buffers
+    config |= {"most": 200} if take in ("recv_many", "recv_batch") else {}  # buffers of one size
     return Role(name, "storm.roles:reader", TOPICS[topic], config, mortal, in_c)
 
 
@@ -72,5 +72,5 @@ def roles(slots: int) -> list[Role]:
 
 
 def feels_gaps(role: Role) -> bool:
-    """It lives through everything and never rests on purpose."""
+    """Return whether the role runs for the whole soak and never pauses on purpose."""
     return not role.mortal and role.name != NAPPING

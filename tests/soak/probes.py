@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process and the bus take: memory, descriptors, processor time; entries and files."""
+"""Measure memory, descriptors and processor time of processes, and entries and files of the bus."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def process(pid: int) -> dict[str, float]:
-    """own_kib is resident memory without the mapped rings: those are counted with the files."""
+    """Return the figures of a process. own_kib is resident memory without mapped rings, which count as files."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     kib = {name: int(status[name].split()[0]) for name in ("VmRSS", "RssShmem")}
     return {
@@ -21,14 +21,14 @@ def process(pid: int) -> dict[str, float]:
 
 
 def cpu_s(pid: int, of_children: bool = False) -> float:
-    """Processor time so far; of_children: that of its waited-for children instead."""
+    """Return the processor time so far. of_children: that of its reaped children instead."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     first = 13 if of_children else 11
     return (int(fields[first]) + int(fields[first + 1])) / _TICK
 
 
 def group(leader: int) -> dict[str, float]:
-    """The processes of one group together, as Spark's driver, JVM and workers are."""
+    """Return the figures of all processes of a group, such as driver, JVM and workers of Spark."""
     found = {"rss_kib": 0.0, "own_kib": 0.0, "descriptors": 0.0, "cpu_s": 0.0}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -38,7 +38,7 @@ def group(leader: int) -> dict[str, float]:
                 for name, value in process(int(entry.name)).items():
                     found[name] += value
         except (OSError, KeyError, IndexError):
-            continue  # it is gone
+            continue  # the process has ended
     return found
 
 
@@ -48,7 +48,7 @@ def bus_root(path: Path) -> dict[str, int]:
 
 
 def tables(bus: Any, topics: list[str]) -> dict[str, int]:
-    """Entries in use, those of the dead that nobody has cleared yet among them."""
+    """Return the number of used entries, including those of dead processes not yet swept."""
     stats = [bus.stats(topic) for topic in topics]
     kinds = ("publishers", "readers", "cursors")
     return {kind: sum(len(stat[kind]) for stat in stats) for kind in kinds}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`slipring record` beside the soak, in a process group of its own, and every row of its lake checked afterwards."""
+"""`slipring record` runs during the soak in a process group of its own. Every row of its lake is checked at the end."""
 
 import json
 import os
@@ -23,8 +23,10 @@ _SPARK = {"SPARK_DRIVER_MEMORY": "1g", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class Recording:
-    """Spark gives up when a Python process takes long to start, which a busy machine brings about: it is then started
-    again, as whoever supervises it would, goes on where it was, and that is told."""
+    """Run `slipring record`, and start it again after a failure of Spark, as a supervisor would.
+
+    Spark fails if a Python process takes long to start, as on a busy machine. The restarts are counted and reported.
+    """
 
     def __init__(self, root: Path, out: Path) -> None:
         self._root, self.lake = root, out / "lake"
@@ -48,7 +50,7 @@ class Recording:
             )
 
     def wait_until_it_records(self, bus: Any) -> None:
-        """Its cursor is there: what is published from now on is recorded."""
+        """Wait for the cursor of the recording: messages published from now on are recorded."""
         eventually(
             lambda: self.ended or bus.cursors("reliable"), "Spark begins to record", timeout=STARTS_WITHIN_S
         )
@@ -68,7 +70,7 @@ class Recording:
         return self._process.poll() is not None
 
     def finish(self) -> dict[str, Any]:
-        """Records what is there, and ends; what it says about itself."""
+        """Let it record all messages and end. Return its report."""
         self.replace_if_dead()
         self._process.send_signal(signal.SIGTERM)
         self._process.wait(ENDS_WITHIN_S)
@@ -81,7 +83,7 @@ class Recording:
 
 
 def rows(lake: Any, topic: str) -> Iterator[tuple[int, str, bytes]]:
-    """offset, sender and body of every recorded message."""
+    """Yield offset, sender and body of every recorded message."""
     import pyarrow.parquet as pq
 
     for file in lake.files([topic]):
@@ -93,7 +95,7 @@ def rows(lake: Any, topic: str) -> Iterator[tuple[int, str, bytes]]:
 
 
 def examine(path: Path) -> dict[str, Any]:
-    """Counts and, of every message, offset and identity (0: corrupt), in order of offset."""
+    """Return the counts and, in order of offset, offset and identity (0: corrupt) of every message."""
     from slipring.pipelines.lake import Lake
     from slipring.pipelines.lake.contents import contents
     from slipring.pipelines.lake.verify import verify

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One soak from the first process to the last file. A strike every two seconds; a sample every few; both go to files
-as they happen, so that an interrupted soak still tells what it reached. SIGTERM and SIGINT end it early, in order."""
+"""One soak from the first process to the last file.
+
+There is a strike every two seconds and a sample every few. Both are written to files at once, so an interrupted soak
+can be audited. SIGTERM and SIGINT end it early and in order.
+"""
 
 import contextlib
 import json
@@ -26,7 +29,7 @@ _LOOK_S = 0.05
 
 @dataclass
 class Outcome:
-    """What is known when all processes are gone; the rest is in files of the work directory."""
+    """The results in memory after the last process has ended. The other results are files of the work directory."""
 
     kills: int = 0
     pauses: int = 0
@@ -39,7 +42,7 @@ class Outcome:
     began: float = 0.0
     ended: float = 0.0
     interrupted: bool = False
-    failure: str = ""  # of the soak itself: then nothing of the above is known for sure
+    failure: str = ""  # of the soak itself: the results above may be incomplete then
 
 
 class Soak:
@@ -92,7 +95,7 @@ class Soak:
             now = time.monotonic()
             if now >= next_sample:
                 next_sample = now + self._sample_every_s
-                with contextlib.suppress(OSError, KeyError):  # a process ended as it was looked at
+                with contextlib.suppress(OSError, KeyError):  # a process ended during the sample
                     self._sample(now - self._began)
             self._strikes.step()
             if self.recording is not None:
@@ -116,7 +119,7 @@ class Soak:
                 )
 
     def _note_gaps(self, victim: Role, how: str) -> None:
-        """Before a strike: the survivors' gaps since the strike before."""
+        """Record before a strike the gaps of the survivors since the previous strike."""
         gaps = {
             role.name: self.supervisor.gap_ms(role) for role in self.supervisor.roles if plan.feels_gaps(role)
         }
@@ -147,7 +150,7 @@ class Soak:
         self._samples.flush()
 
     def _finish(self) -> None:
-        """Publishers end, a last message goes out, readers read to it, Spark records to it."""
+        """End the publishers, send a last message, and wait until readers and recording have reached it."""
         supervisor, outcome = self.supervisor, self.outcome
         self._strikes.finish()
         supervisor.board.order_stop()
@@ -170,7 +173,7 @@ class Soak:
     def _take_stock(self) -> None:
         outcome = self.outcome
         for topic in plan.TOPICS:
-            self._bus.publisher(topic).close()  # the next to attach clears the entries of the dead
+            self._bus.publisher(topic).close()  # an attach frees the entries of dead processes
             stats = outcome.stats[topic] = self._bus.stats(topic)
             left = [*stats["publishers"], *stats["readers"]]
             outcome.left_over += [f"{topic}: entry {entry}" for entry in left]

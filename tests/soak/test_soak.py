@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short soak with two participants that leak: the leaks, and nothing else, fail its verdict."""
+"""In a short soak with two leaking processes, the leaks are the only failed claims."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit of a soak on made-up journals: what is in order passes, each seeded fault fails the claim it belongs to."""
+"""The audit of a soak on constructed journals: correct ones pass, and each planted fault fails its claim."""
 
 import numpy
 import pytest
@@ -45,7 +45,7 @@ def rows(seqs, changed: dict | None = None) -> list[tuple]:
 
 
 class Run:
-    """A lossy and a reliable topic with the same traffic; a test spoils one thing."""
+    """A lossy and a reliable topic with the same traffic. A test changes one record."""
 
     def __init__(self) -> None:
         self.stats = {topic: {"published": 7, "abandoned": 1, "tail": 8} for topic in plan.TOPICS}
@@ -57,7 +57,7 @@ class Run:
         ]
         self.lossy_got = rows([0, 1, 6, 7])
         self.account = (Kind.COUNTED, 8, 4, 3, 0)
-        self.conflated = [(Kind.COUNTED, 6, 1, 0, 3), (Kind.COUNTED, 8, 1, 0, 6)]  # one is settled later
+        self.conflated = [(Kind.COUNTED, 6, 1, 0, 3), (Kind.COUNTED, 8, 1, 0, 6)]  # one is counted later
         self.whole = (Kind.COUNTED, 8, 7)
         self.code = 0
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python loops.py ROOT COUNT``: the hot paths, COUNT messages each, one after the other, for a profiler.
+"""``python loops.py ROOT COUNT``: run the hot paths one after the other, COUNT messages each, for a profiler.
 
-Between two of them `check_name` is called, which the profiler takes as the sign to begin a new part; so the parts are
-those of PARTS, in that order, behind the one that is what came before.
+`check_name` is called between two hot paths, and the profiler begins a new part there. So the parts of the profile are
+a first one for the start, then those of PARTS in order.
 """
 
 import sys
@@ -52,7 +52,7 @@ def main(root: str, count: int) -> None:
         "loan": lambda: again(lend, count),
         "view": lambda: again(look, count),
     }
-    for _ in range(2):  # the first round is for whatever is made once
+    for _ in range(2):  # the first round makes the objects that are made once
         for part in PARTS:
             _native.check_name("topic", "mark")
             loops[part]()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hot paths cost by callgrind's count, which no neighbour and no clock changes: instructions of the compiled
-part of Slipring, allocations and system calls, for each message."""
+"""Count instructions of the compiled part, allocations and system calls of the hot paths for each message.
+
+callgrind counts them, so neither other processes nor the clock change the result.
+"""
 
 import re
 import subprocess
@@ -12,7 +14,7 @@ from speed.loops import PARTS
 
 LOOPS = Path(__file__).with_name("loops.py")
 COUNT = 2000  # messages in a part
-# What asks the kernel. Not the clock: outside of valgrind that is memory to be read.
+# Functions that make system calls. Not the clock: without valgrind it is read from memory.
 CALLS = {
     "syscall",
     "fstat",
@@ -38,7 +40,7 @@ CALLS |= {
     "getpid",
     "getppid",
 }
-# How often that is needed depends on the time the profiler takes, and with it on the machine's other work.
+# The number of these calls depends on the duration of the profile and so on the load of the machine.
 CLOCK = "slr_tsc_clock_calibrate"
 ALLOCATORS = {"malloc", "calloc", "realloc", "mmap", "posix_memalign", "aligned_alloc"}
 NAMED = re.compile(r"(\w+)=\((\d+)\)(?: (.*))?")
@@ -52,7 +54,7 @@ class Cost:
 
 
 def measure(place: Path, root: Path, environment: dict[str, str]) -> dict[str, Cost]:
-    """Of each part, for one message."""
+    """Return the costs of each part for one message."""
     out = place / "callgrind"
     command = ["valgrind", "--tool=callgrind", "--dump-before=check_name"]
     command += [f"--callgrind-out-file={out}", sys.executable, "-P", str(LOOPS), str(root), str(COUNT)]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody makes a hot path slower unnoticed: instructions for each message against committed figures (counts.toml), no
-allocation, no system call. tests/prove/test_speed_guard.py sees that the guard notices one of each too many."""
+"""The hot paths take the committed number of instructions (counts.toml), no allocation and no system call a message.
+
+tests/prove/test_speed_guard.py shows that an added instruction loop, allocation or system call is detected.
+"""
 
 import os
 import tomllib
@@ -12,8 +14,8 @@ from speed.loops import PARTS
 from speed.profile import Cost, measure
 
 COUNTS = Path(__file__).with_name("counts.toml")
-MORE = 1.05  # times the committed figure, for what a compiler's next version makes of it
-LESS = 0.80  # below it the figure is out of date: a slow-down would hide in it
+MORE = 1.05  # times the committed figure: allows for another version of the compiler
+LESS = 0.80  # times the committed figure: below it the figure is out of date and would hide a slow-down
 # Arrow's arrays and the list of bodies are made once for each batch of 500; a list of messages grows.
 ALLOCATIONS = {"send_many": 0.02, "send_many of buffers": 0.02, "recv_batch": 0.3, "recv_many": 0.05}
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that are killed and paused while they work, and the sums of what they wrote down.
+"""Processes are killed and paused while they work, and an audit adds up their journals.
 
 One harness for the crash tests (tests/crash), the soak (tests/soak) and the demo (demo/). In reading order:
 
-journal       what a process did, in records that SIGKILL cannot lose
-bodies        message bodies that show whether they are whole, and who sent them
-board         shared words: orders to the workers, and their heartbeats
-worker        what runs in a process: bus, journal, row on the board, number of its life
+journal       records of the steps of a process, which survive SIGKILL
+bodies        message bodies with a checksum and the identity of their sender
+board         words in shared memory: orders to the workers, and their heartbeats
+worker        the base of each process: bus, journal, row on the board, number
 roles         publishers, readers, members for storms and soaks
-native, c/    the same in C, and the users of cells and frames
+native, c/    the same in C, and workers that use cells and frames
 fork_server   forks fresh processes within milliseconds
-supervisor    starts, kills, pauses, ends them; leaves journals and lives.jsonl
+supervisor    starts, kills, pauses and ends processes; writes lives.jsonl
 strikes       kills and pauses at random instants, from a seed
-audit         adds the journals up: what was lost, changed, made up, reordered or not counted
+audit         finds lost, changed, invented, reordered and uncounted messages in the journals
 """

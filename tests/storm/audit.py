@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds the journals up. Every check is a pure function that returns its counter-examples as sentences.
+"""Add up the journals. Every check is a pure function that returns its counter-examples as sentences.
 
-A `Topic` is what was committed, as senders (a send that returned) and readers together say: one map from sequence to
-identity for all of them is what "one order" means. A sender killed between its commit and its record is known by its
-readers. That nothing is missing is shown by the counter in shared memory: as many known as published.
+A `Topic` has the committed messages as senders and readers recorded them: one map from sequence to identity, so there
+is one order for all. Readers know the message of a sender killed between its commit and its record. The counter in
+shared memory shows that no message is missing: it must equal the number of known messages.
 
-Journals are numpy arrays, so that hours of them fit into memory: 48 bytes a reception.
+Journals are numpy arrays of 48 bytes a reception, so that hours of them fit into memory.
 """
 
 import json
@@ -21,7 +21,7 @@ from storm import journal
 from storm.bodies import ANONYMOUS, POISON, sender_of
 from storm.journal import CHANGED, Kind
 
-MOST_UNNOTED = 24  # counters of a killed process beyond its last record: a batch of twelve, every second one
+MOST_UNNOTED = 24  # counters of a killed process beyond its last record: a batch of twelve with step two
 _SHIFT = numpy.uint64(32)
 _POISON = numpy.uint64(POISON)
 _ANONYMOUS = numpy.uint64(ANONYMOUS)
@@ -36,7 +36,7 @@ class Claim:
 
 
 def judge(title: str, faults: Faults, detail: str) -> Claim:
-    """A claim fails with the first few counter-examples named."""
+    """Return a claim. A failed one shows its first counter-examples."""
     if not faults:
         return Claim(title, True, detail)
     more = f" … and {len(faults) - 3} more" if len(faults) > 3 else ""
@@ -48,7 +48,7 @@ def judge(title: str, faults: Faults, detail: str) -> Claim:
 
 @dataclass
 class Life:
-    """One process: its journal, and how it ended."""
+    """One process: its journal and its end."""
 
     name: str  # of its role
     life: int
@@ -74,13 +74,13 @@ class Life:
 
     @cached_property
     def readings(self) -> "dict[int, Reading]":
-        """By topic."""
+        """Readings by topic."""
         started = self.of(Kind.STARTED)["topic"]
         return {topic: Reading(self, topic) for topic in sorted(set(started.tolist()))}
 
 
 class Reading:
-    """One topic as one life read it. Receptions are selected when they are asked for, not kept a second time."""
+    """One topic as one process read it. Receptions are selected on demand, not stored again."""
 
     def __init__(self, life: Life, topic: int) -> None:
         self.life, self.topic = life, topic
@@ -93,7 +93,7 @@ class Reading:
         return str(self.life)
 
     def column(self, name: str) -> Any:
-        """Of its receptions."""
+        """Return a column of its receptions."""
         return self.life.records[name][self.life.where(Kind.RECEIVED, self.topic)]
 
     @property
@@ -110,12 +110,12 @@ class Reading:
 
     @property
     def last(self) -> Any:
-        """Its last account."""
+        """The last account."""
         return self.counted[-1] if len(self.counted) else self.start
 
     @property
     def end(self) -> int:
-        """Everything before it was received, lost or filtered."""
+        """The position: each message before it was received, lost or filtered."""
         seqs = self.seqs
         return max(int(seqs[-1]) + 1 if len(seqs) else self.begin, int(self.last["a"]))
 
@@ -133,7 +133,7 @@ class Reading:
         return _less(self.counted["c"], self.start["c"])
 
     def row_faults(self) -> Faults:
-        """received is what the journal has, at every account."""
+        """Check at every account that the counter of received messages equals the journal."""
         received = numpy.cumsum(self.life.where(Kind.RECEIVED, self.topic))
         rows = received[self.life.where(Kind.COUNTED, self.topic)]
         wrong = rows != _less(self.counted["b"], self.start["b"])
@@ -148,7 +148,7 @@ def _less(values: Any, start: Any) -> Any:
 
 
 def lives(work: Path) -> list[Life]:
-    """Those that a supervisor left in its work directory, in the order in which they began."""
+    """Return the processes in the work directory of a supervisor, in the order of their start."""
     found = []
     for line in (work / "lives.jsonl").read_text().splitlines():
         told = json.loads(line)
@@ -157,7 +157,7 @@ def lives(work: Path) -> list[Life]:
 
 
 def written_out(records: Any) -> Any:
-    """The identities of SENT or REFUSED records, those of batches one by one."""
+    """Return the identities of SENT or REFUSED records, with each message of a batch."""
     count, step = records["c"].astype(numpy.int64), numpy.maximum(records["d"], 1)
     count = numpy.maximum(count, 1)
     back = numpy.repeat(numpy.cumsum(count), count) - numpy.arange(count.sum()) - 1
@@ -170,7 +170,7 @@ class Topic:
         self.lives = [life for life in lives if (life.records["topic"] == number).any()]
         highest = max((int(seqs.max()) for _, seqs, _ in self._witnesses() if len(seqs)), default=-1)
         size = max(tail, highest + 1)
-        self.identities = numpy.zeros(size, dtype=numpy.uint64)  # by sequence; 0: nothing known was committed
+        self.identities = numpy.zeros(size, dtype=numpy.uint64)  # by sequence; 0: no known message
         self.seen = numpy.zeros(size, dtype=bool)  # by a reader
         self.contradictions: Faults = []
         for life, seqs, identities in self._witnesses():
@@ -183,14 +183,14 @@ class Topic:
     def _witnesses(
         self, kinds: tuple[Kind, ...] = (Kind.SENT, Kind.RECEIVED)
     ) -> Iterator[tuple[Life, Any, Any]]:
-        """Life, sequences, identities; all senders before all readers."""
+        """Yield process, sequences and identities, senders before readers."""
         for kind in kinds:
             for life in self.lives:
                 chosen = life.where(kind, self.number)
                 yield life, life.records["a"][chosen].astype(numpy.int64), life.records["b"][chosen]
 
     def add(self, who: str, seqs: Any, identities: Any) -> None:
-        """A witness: where nothing is known it is believed, elsewhere it has to agree."""
+        """Add the messages of one process. They must agree with those known already."""
         beyond = seqs >= self.tail
         self.contradictions += [
             f"{who}: {self.name} {seq} is beyond its end {self.tail}" for seq in seqs[beyond][:3]
@@ -210,7 +210,7 @@ class Topic:
         return int(self._upto[-1])
 
     def between(self, first: Any, end: Any) -> Any:
-        """How many committed messages are known there."""
+        """Return the number of known messages in the range."""
         return self._upto[numpy.minimum(end, len(self._upto) - 1)] - self._upto[first]
 
     def sequences(self, first: int, end: int) -> Any:
@@ -228,13 +228,13 @@ class Topic:
 
 
 def died(lives: Iterable[Life]) -> Faults:
-    """Processes that ended wrongly without having been killed."""
+    """Find processes that failed without being killed."""
     said = [(life, life.error or "reported nothing") for life in lives if life.code and not life.killed]
     return [f"{life} ended with {life.code}: {error}" for life, error in said]
 
 
 def unknown(topic: Topic, stats: dict[str, Any]) -> Faults:
-    """Counters of the bus that the journals do not explain. Without this the rest would prove less than it says."""
+    """Find differences between the counters of the bus and the journals. The other checks rely on this one."""
     faults = []
     if topic.known != stats["published"]:
         faults.append(f"{topic.name}: {topic.known:,} in the journals, {stats['published']:,} published")
@@ -245,7 +245,7 @@ def unknown(topic: Topic, stats: dict[str, Any]) -> Faults:
 
 
 def corrupt(topic: Topic) -> Faults:
-    """Bodies that were not as their sender had made them."""
+    """Find bodies that differ from those sent."""
     faults: Faults = []
     for life in topic.lives:
         for row in life.of(Kind.CORRUPT, topic.number)[:3]:
@@ -255,8 +255,11 @@ def corrupt(topic: Topic) -> Faults:
 
 
 def uncommitted(topic: Topic, lives: list[Life], most_unnoted: int = MOST_UNNOTED) -> Faults:
-    """Neither aborted loans nor messages of nobody were seen; of a process that ended in order only what it noted, of a
-    killed one not much more. lives: all of the run."""
+    """Find received messages that were aborted or never sent.
+
+    A process that ended in order sent only the messages of its journal, a killed one at most a few more. lives: all
+    processes of the run.
+    """
     faults: Faults = []
     senders = {life.life: life for life in lives}
     known = topic.identities[topic.identities != 0]
@@ -292,7 +295,7 @@ def uncommitted(topic: Topic, lives: list[Life], most_unnoted: int = MOST_UNNOTE
 
 
 def disorder(topic: Topic) -> Faults:
-    """Every reader goes forward, and each sender's counters rise with the sequence."""
+    """Find readers that went back, and senders whose counters do not rise with the sequence."""
     faults = [f"{r} went back on {topic.name}" for r in topic.readings if (numpy.diff(r.seqs) <= 0).any()]
     seqs = topic.sequences(0, len(topic.identities))
     known = topic.identities[seqs] & ~_POISON
@@ -309,7 +312,7 @@ def disorder(topic: Topic) -> Faults:
 
 
 def unreceived(topic: Topic) -> Faults:
-    """What was sent and no reader received. For topics with a reliable reader from the beginning to the end."""
+    """Find sent messages that no reader received, on a topic with a permanent reliable reader."""
     faults: Faults = []
     seen = numpy.sort(topic.identities[topic.seen])
     for life in topic.lives:
@@ -321,11 +324,11 @@ def unreceived(topic: Topic) -> Faults:
     return faults
 
 
-Wanted = Callable[[Reading, Any], Any]  # (reading, identities) -> which of them it wants
+Wanted = Callable[[Reading, Any], Any]  # (reading, identities) -> mask of the identities it subscribes to
 
 
 def gaps(topic: Topic, readings: Iterable[Reading], wanted: Wanted | None = None) -> Faults:
-    """What reliable readers missed between their start and their end; to the tail if they ended in order."""
+    """Find messages that reliable readers missed between start and end; to the tail after an orderly end."""
     faults: Faults = []
     for reading in readings:
         expected = topic.sequences(reading.begin, topic.tail if reading.ended else reading.end)
@@ -344,11 +347,12 @@ def gaps(topic: Topic, readings: Iterable[Reading], wanted: Wanted | None = None
 def uncounted(
     topic: Topic, readings: Iterable[Reading], exact: bool = True, conflating: bool = False
 ) -> Faults:
-    """received + lost + filtered = committed, at every account. exact=False: not every committed message is known, so
-    that each step from one account to the next lies between those known and the sequences in it.
+    """Check at every account: received + lost + filtered = committed.
 
-    Accounts of a conflating reader may be short for the moment: it jumps over claims that are still open, and counts
-    what it passed over when they are settled. A later account is exact, unless it is killed."""
+    exact=False: not every committed message is known. Then the difference of two accounts must lie between the number
+    of known messages and the number of sequences. An account of a conflating reader may be too small for a moment: the
+    reader passes open claims and counts them when they are settled. Its later accounts are exact.
+    """
     faults: Faults = []
     for reading in readings:
         told, positions = reading.told, reading.positions
@@ -373,8 +377,10 @@ def uncounted(
 
 
 def unfinished(topic: Topic, readings: Iterable[Reading], published: int | None = None) -> Faults:
-    """Readers that ended in order have come to the tail. published: and account for all of it since their start, which
-    also holds where not every message is known."""
+    """Find readers that ended in order before the tail.
+
+    published: they must also account for all messages since their start, which holds without a complete journal, too.
+    """
     faults: Faults = []
     for reading in (reading for reading in readings if reading.ended):
         if int(reading.last["a"]) != topic.tail:
@@ -389,7 +395,7 @@ def unfinished(topic: Topic, readings: Iterable[Reading], published: int | None 
 
 
 def cursor_faults(topic: Topic, readings: list[Reading]) -> Faults:
-    """Life after life goes on where the one before committed, or was about to, and skips nothing."""
+    """Check that each owner of a cursor continues at a position the previous one committed or was committing."""
     faults: Faults = []
     allowed: set[int] = set()
     for reading in readings:
@@ -407,7 +413,7 @@ def cursor_faults(topic: Topic, readings: list[Reading]) -> Faults:
 
 
 def read_again(topic: Topic, readings: list[Reading]) -> int:
-    """Messages that a cursor's readers received more than once, over their deaths."""
+    """Return the number of messages that owners of a cursor received more than once across kills."""
     reached = again = 0
     for reading in readings:
         again += int(topic.between(reading.begin, max(reached, reading.begin)))

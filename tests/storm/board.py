@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared words of supervisor and workers. Plain memory, no Slipring; each word has one writer, so there is no lock.
+"""Words shared by supervisor and workers, in plain memory without Slipring. Each has one writer, so there is no lock.
 
-Word 0 orders to stop publishing; 1 counts the strikes; 2 + topic is its final tail plus one (0: not known yet). Each
-worker has a row of eight words: beats, time of the last, longest gap between two since the last strike, lost,
-received. The same layout is in support/c/actor.c.
+Word 0 orders the end of publishing; word 1 counts the strikes; word 2 + topic is the final tail of the topic plus one
+(0: not known yet). Each worker has a row of eight words: beats, time of the last, longest gap since the last strike,
+lost, received. tests/storm/c/life.c has the same layout.
 """
 
 import mmap
@@ -22,7 +22,7 @@ class Board:
         try:
             os.ftruncate(fd, SIZE)
             self._memory = mmap.mmap(fd, SIZE)
-            self._words = memoryview(self._memory).cast("Q")  # read and written whole, unlike by struct
+            self._words = memoryview(self._memory).cast("Q")  # reads and writes whole words, unlike struct
         finally:
             os.close(fd)
 
@@ -55,7 +55,7 @@ class Board:
         self.write(FINALS + topic, tail + 1)
 
     def final(self, topic: int = 0) -> int | None:
-        """The tail at which its readers may end, once it is known."""
+        """Return the tail at which readers of the topic may end, or None."""
         final = self.read(FINALS + topic)
         return final - 1 if final else None
 
@@ -71,7 +71,7 @@ class Board:
         self.write(STRIKES, self.strikes + 1)
 
     def gap_ns(self, row: int) -> int:
-        """The longest gap since the last strike, including the one that still lasts."""
+        """Return the longest gap since the last strike, including the present one."""
         last = self.word(row, LAST_NS)
         return max(self.word(row, LONGEST_NS), time.monotonic_ns() - last) if last else 0
 
@@ -81,7 +81,7 @@ class Board:
 
 
 class Pulse:
-    """The worker's side of its row: a gap that began before a strike and ended after it belongs to the strike."""
+    """A worker's access to its row. A gap that contains a strike counts for that strike."""
 
     def __init__(self, board: Board, row: int) -> None:
         self._board, self._row = board, row

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Message bodies that show whether they are whole, who sent them and whether they were committed.
+"""Message bodies with a checksum, the identity of their sender and a mark for uncommitted ones.
 
 24 bytes and more   0 checksum of the payload followed by bytes 8 to 24 | 8 identity | 16 sent_ns | 24 payload
  8 to 23 bytes      0 checksum of the payload, begun with life ^ counter | 4 counter | 8 payload
  0 to 7 bytes       bytes that depend on the sender alone; the counter is ANONYMOUS
 
-An identity is the number of the sender's life << 32 | its counter. Loans are filled with a body whose identity has
-the bit POISON first, and an aborted loan keeps it: a message seen before its commit differs from a torn one. The
-checksum covers the header last, so that a loan can be stamped after it has been filled. storm/c/bodies.c makes and
-checks the same.
+An identity is the number of the sending process << 32 | its counter. A loan is filled with a body whose identity has
+the bit POISON first, and an aborted loan keeps it: so a message read before its commit differs from a torn one. The
+checksum covers the header last, so that a loan can be completed after it has been filled. storm/c/bodies.c has the
+same format.
 """
 
 import random
@@ -19,7 +19,7 @@ import zlib
 HEADER_BYTES = 24
 POISON = 1 << 63
 ANONYMOUS = 0xFFFFFFFF
-TYPES = ("even", "odd")  # of the workers' messages, by the counter
+TYPES = ("even", "odd")  # of the workers' messages, by their counters
 _HEADER = struct.Struct("<I4xQQ")
 _STAMP = struct.Struct("<QQ")
 _SHORT = struct.Struct("<II")
@@ -31,12 +31,12 @@ def identity(life: int, counter: int) -> int:
 
 
 def sender_of(who: int) -> tuple[int, int]:
-    """(life, counter)"""
+    """Return (process number, counter)."""
     return (who & ~POISON) >> 32, who & 0xFFFFFFFF
 
 
 def stamp(body: bytearray | memoryview, who: int) -> None:
-    """Complete a body whose payload is in place."""
+    """Complete a body that has its payload."""
     sent_ns = time.monotonic_ns()
     crc = zlib.crc32(_STAMP.pack(who, sent_ns), zlib.crc32(body[HEADER_BYTES:]))
     _HEADER.pack_into(body, 0, crc, who, sent_ns)
@@ -50,7 +50,7 @@ def with_payload(who: int, payload: bytes) -> bytearray:
 
 
 def open_body(body: bytes | memoryview) -> tuple[int, int] | None:
-    """(identity, sent_ns), or None if it is not as it was sent. For bodies of HEADER_BYTES and more."""
+    """Return (identity, sent_ns), or None if the body was changed. For bodies of at least HEADER_BYTES."""
     if len(body) < HEADER_BYTES:
         return None
     crc, who, sent_ns = _HEADER.unpack_from(body)
@@ -60,7 +60,7 @@ def open_body(body: bytes | memoryview) -> tuple[int, int] | None:
 
 
 def make(who: int, size: int) -> bytes | bytearray:
-    """A body of any size, filled with noise."""
+    """Return a body of any size with random contents."""
     begin = (who & ~POISON) * 2654435761 % (4 << 20)
     if size >= HEADER_BYTES:
         return with_payload(who, _NOISE[begin : begin + size - HEADER_BYTES])
@@ -76,7 +76,7 @@ def _tiny(life: int, size: int) -> bytes:
 
 
 def check(sender: str, body: bytes | memoryview) -> tuple[int, int] | None:
-    """(identity, sent_ns) of a body by the sender called i<life>, or None if it is not as that one made it."""
+    """Return (identity, sent_ns) of a body of sender i<number>, or None if that sender did not make it."""
     life = int(sender[1:])
     if len(body) >= HEADER_BYTES:
         found = open_body(body)
@@ -94,7 +94,7 @@ def type_is_right(who: int, type: str) -> bool:
 
 
 def size(dice: random.Random, usual: int, largest: int, smallest: int = HEADER_BYTES) -> int:
-    """Mostly up to `usual`; some up to `largest`, and below HEADER_BYTES none and few if they are allowed."""
+    """Return a random size: mostly up to `usual`, some up to `largest`, few below HEADER_BYTES if allowed."""
     kind = dice.random()
     if smallest < HEADER_BYTES and kind < 0.06:
         return smallest

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small process that has imported what its children need, and forks one on request.
+"""A small process that has imported the modules of its children, and forks a child on request.
 
     with ForkServer(preload=["storm.roles"]) as server:
         process = server.start("storm.roles:publisher", **config)
         process.kill()              # SIGKILL and reap
 
-A process is forked from one that never opened a bus, so it inherits nothing; a fresh one costs milliseconds, not the
-start of an interpreter. The server reaps only on request: until then a pid stays valid. All die with the server,
-and the server ends with whoever started it. It has a process group of its own, so that Ctrl-C reaches the
+The server never opens a bus, so children inherit nothing. A child starts in milliseconds, without the start of an
+interpreter. The server reaps children on request only, so a pid stays valid until then. Children end with the server,
+and the server ends with the process that started it. It has a process group of its own, so that Ctrl-C reaches the
 supervisor alone.
 """
 
@@ -29,7 +29,7 @@ from typing import Any
 
 TESTS = Path(__file__).resolve().parents[1]
 PR_SET_PDEATHSIG = 1
-WATCHDOG_S = 300.0  # decides only that something will never happen
+WATCHDOG_S = 300.0  # limits waits for events that always happen
 
 
 class Process:
@@ -60,7 +60,7 @@ class Process:
         return self.join()
 
     def join(self) -> int:
-        """Its exit code, negative for the signal it died of."""
+        """Return the exit code, or the negative number of the signal that ended it."""
         if self.code is None:
             if not self._ended(WATCHDOG_S):
                 raise AssertionError(f"{self.name} did not end\n{backtrace(self.pid)}")
@@ -71,7 +71,7 @@ class Process:
 
 
 class ForkServer:
-    """`label` appears in the command line of every process. `errors()` is what they wrote to stderr."""
+    """`label` appears in the command line of every process. `errors()` returns their stderr."""
 
     def __init__(
         self, preload: list[str], environment: dict[str, str] | None = None, label: str = ""
@@ -84,7 +84,7 @@ class ForkServer:
             os.environ.get("PYTHONPATH", ""),
             str(TESTS),
             str(TESTS.parent),
-        ]  # a package under test first
+        ]  # a package under test comes first
         path = {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         self._server = subprocess.Popen(
             command,
@@ -122,7 +122,7 @@ class ForkServer:
         return os.pread(self._stderr.fileno(), 1 << 20, 0).decode(errors="replace")
 
     def error_of(self, pid: int) -> str:
-        """The last line that a process reported."""
+        """Return the last line that the process reported."""
         found = re.findall(rf"^(process {pid}\b.*\n(?:(?!process \d).*\n)*)", self.errors(), re.M)
         return found[-1].strip().splitlines()[-1] if found else ""
 
@@ -135,7 +135,7 @@ class ForkServer:
 
 
 def backtrace(pid: int) -> str:
-    """The innermost calls of every thread of a process, for the report of a hang."""
+    """Return the innermost calls of every thread of a process, for the report of a hang."""
     command = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 10"]
     with contextlib.suppress(FileNotFoundError, subprocess.TimeoutExpired):
         shown = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
@@ -144,7 +144,7 @@ def backtrace(pid: int) -> str:
 
 
 def die_with_parent(parent: int) -> None:
-    """The kernel sends SIGKILL when the process that started this one ends."""
+    """Let the kernel send SIGKILL when the parent process ends."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
@@ -175,7 +175,7 @@ def _run_child(requests: socket.socket, request: dict[str, Any], parent: int) ->
         code = 0
     except BaseException:  # noqa: BLE001 (reported, and the process ends)
         report = f"process {os.getpid()} ({request['start']}):\n{traceback.format_exc()}"
-        os.write(2, report.encode())  # in one piece beside those of others
+        os.write(2, report.encode())  # one write, so that reports do not mix
     finally:
         os._exit(code)
 

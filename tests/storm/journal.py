@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process did: records of 48 bytes, one write(2) a step. storm/c/storm.h writes the same.
+"""Journals of processes: records of 48 bytes, one write(2) a step. storm/c/storm.h has the same format.
 
-A written record outlives SIGKILL, so a killed process lost at most the record of its last call; the audit allows for
-that. A torn last record is ignored.
+A written record survives SIGKILL, so a killed process loses at most the record of its last call, which the audit allows
+for. A torn last record is ignored.
 
     BEGAN       -                                   the process runs
     STARTED     position, received, lost, filtered  a subscriber is attached
@@ -11,7 +11,7 @@ that. A torn last record is ignored.
     ABORTED     -, identity                         a loan was aborted
     REFUSED     -, identity, count, step            the call raised Full or PeerGone: any of these may have been sent
     RECEIVED    seq, identity, sent_ns, size        a message was read and is as its sender made it
-    CORRUPT     seq, identity, what                 ... is not: TORN, or CHANGED while it was held
+    CORRUPT     seq, identity, reason               a message differs: TORN, or CHANGED while it was held
     COUNTED     position, received, lost, filtered  the subscriber's counters, behind the messages that they count
     HANDLED     seq, identity                       a command or a call was carried out
     COMMITTING  position                            about to commit the cursor there
@@ -34,7 +34,7 @@ RECORD = numpy.dtype(
     [("kind", "u1"), ("topic", "u1"), ("pad", "V6"), ("time_ns", "<u8")] + [(name, "<u8") for name in "abcd"]
 )
 TORN, CHANGED = 1, 2
-UNKNOWN = 2**64 - 1  # a sequence that the reader is not told
+UNKNOWN = 2**64 - 1  # a sequence that the reader does not know
 
 
 class Kind(IntEnum):
@@ -82,7 +82,7 @@ def parse(data: bytes) -> Any:
 
 
 def load(path: Path, most: int = -1) -> Any:
-    """All records, or the first `most`, as an array."""
+    """Return all records, or the first `most`, as an array."""
     if not path.exists():
         return parse(b"")
     with path.open("rb") as file:
@@ -90,12 +90,12 @@ def load(path: Path, most: int = -1) -> Any:
 
 
 def count(path: Path, kind: Kind, most: int = -1) -> int:
-    """How many records of a kind a journal has so far."""
+    """Return the number of records of a kind so far."""
     return int((load(path, most)["kind"] == kind).sum())
 
 
 class Tail:
-    """Follows a journal while it is being written."""
+    """Follow a journal while it is written."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._offset = path, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workers in C: built once, and what a process of the fork server becomes to run one."""
+"""Build the workers in C, and run one in place of a process of the fork server."""
 
 import os
 from pathlib import Path
@@ -41,14 +41,14 @@ def _reader(
 
 
 def run(worker: dict, role: str, config: dict) -> None:
-    """Never returns; the kernel's order to die with the fork server outlasts exec."""
+    """Execute a worker in C. The order to the kernel to end it with the fork server survives exec."""
     program = os.environ[PROGRAM]
     options = {"publisher": _publisher, "reader": _reader}.get(role, lambda: [])(**config)
     os.execv(program, [program, *map(str, [role, *arguments(worker), *options])])
 
 
 def arguments(worker: dict) -> list[object]:
-    """What actor_begin of support/c/actor.h wants."""
+    """Return the arguments that life_begin (tests/storm/c/life.h) takes."""
     number = worker["topic_number"]
     bus = f"{worker['root']}/{worker['bus_name']}"
     places = (worker["life"], worker["row"], worker["board_path"], worker["journal_path"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishers, readers and members for storms and soaks, as functions for the fork server; storm/c has those in C.
+"""Publishers, readers and members for storms and soaks, as functions for the fork server. storm/c has them in C.
 
-They use every way to publish and to read, check every body, sender and type, and write down each step.
+They use every way to publish and to read, check every body, sender and type, and record each step.
 """
 
 import os
@@ -16,7 +16,7 @@ from storm.journal import Kind, Record
 from storm.worker import Pace, Reading, Worker
 
 MOST_IN_A_BATCH = 12
-POLL_S = 0.05  # how often a waiting reader looks at the board
+POLL_S = 0.05  # interval at which a waiting reader reads the board
 _MOST_TAKEN = 40
 _HELD_LONGER, _NAP_EVERY = 0.1, 0.6  # share of held messages; time awake as a part of the nap's messages
 
@@ -72,7 +72,7 @@ class _Publisher:
         while True:
             try:
                 seq = publish()
-            except slipring.Full:  # on a lossy topic: a reader holds a message a whole ring old
+            except slipring.Full:  # on a lossy topic: a reader holds a message for a whole lap
                 if count > 1 or self._me.stopping:
                     self._me.write(Kind.REFUSED, 0, last, count, step)
                     return
@@ -161,7 +161,7 @@ class _Reader:
 
 @dataclass
 class _Row:
-    """A message as a row of a batch."""
+    """Return the message as a row of a batch."""
 
     topic: str
     seq: int
@@ -181,8 +181,8 @@ def reader(
     nap_messages: int = 0,
     most: int = 0,
 ) -> None:
-    """most: in a batch; 0: random. nap_messages: sleeps again and again until it is so many messages behind, so that a
-    lossy ring laps it."""
+    """Read until the end. most: size of a batch; 0: random. nap_messages: pause again and again until so many messages
+    behind, so that a lossy ring laps the reader."""
     me = Worker(**worker)
     if isinstance(settings.get("types"), list):
         settings["types"] = tuple(settings["types"])
@@ -212,7 +212,7 @@ def _nap(me: Worker, sub: Any, messages: int) -> None:
 
 
 def member(worker: dict, usual: int = 400, largest: int = 2048) -> None:
-    """Sends and receives on one topic; its own messages are hidden from it."""
+    """Send and receive on one topic. A member does not receive its own messages."""
     me = Worker(**worker)
     with me.bus.join(me.topic, me.sender) as both:
         publishing = _Publisher(me, both, usual, largest, bodies.HEADER_BYTES, 0.0)
@@ -234,7 +234,7 @@ def member(worker: dict, usual: int = 400, largest: int = 2048) -> None:
 
 
 def metronome(board_path: str, row: int) -> None:
-    """Beats without Slipring: its gaps are the machine's."""
+    """Beat without Slipring: its gaps are those of the machine."""
     pulse = Pulse(Board(board_path), row)
     while True:
         time.sleep(0.001)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills and pauses processes at random instants. The seed decides whom, how and for how long; not the machine's timing.
+"""Kill and pause processes at random instants. The seed chooses victim, kind and length, but not the machine's timing.
 
-RandomKills   one strike after the other; after each the survivors have to make progress (crash tests)
+RandomKills   one strike after the other; the survivors must make progress after each (crash tests)
 Schedule      strikes now and then beside other work, from one loop that calls step() (soak, demo)
 """
 
@@ -20,7 +20,7 @@ _METRONOME_ROW = 60
 
 
 class RandomKills:
-    """`gaps`: of every survivor from one strike to the next, as (ms, whose, after whose death)."""
+    """`gaps`: longest gaps of survivors between strikes, as (ms, survivor, killed process)."""
 
     def __init__(self, supervisor: Supervisor, seed: int) -> None:
         self._supervisor, self._random = supervisor, random.Random(seed)
@@ -28,12 +28,14 @@ class RandomKills:
         self.metronome_ms: list[float] = []
 
     def kill_for(self, seconds: float, kills: int = 0) -> None:
-        """For so long or, if given, so many."""
+        """Strike for so many seconds or, if given, for so many kills."""
         board, roles = self._supervisor.board, self._supervisor.roles
         metronome = self._start_metronome(board)
         end = time.monotonic() + seconds
         while self._supervisor.kills < kills if kills else time.monotonic() < end:
-            time.sleep(self._random.random() * LONGEST_WAIT_S)  # the random instant, not a synchronisation
+            time.sleep(
+                self._random.random() * LONGEST_WAIT_S
+            )  # chooses a random instant; synchronises nothing
             mortal = [role for role in roles if role.mortal]
             self.strike(self._random.sample(mortal, min(len(mortal), self._random.choice((1, 1, 1, 2, 3)))))
             if self._random.random() < _IS_PAUSED:
@@ -65,7 +67,7 @@ class RandomKills:
         for role in victims:
             supervisor.kill(role)
         if self._can_go_on_without(victims):
-            self.expect_progress()  # before anybody attaches: the survivors clear up themselves
+            self.expect_progress()  # before the next attach: the survivors recover by themselves
         for role in victims:
             supervisor.start(role)
         self.expect_progress()
@@ -74,7 +76,7 @@ class RandomKills:
         self.gaps += [(supervisor.gap_ms(role), role.kind, dead) for role in supervisor.survivors]
 
     def _can_go_on_without(self, victims: list[Role]) -> bool:
-        """The survivors of each topic still have somebody to read from, and no dead cursor in the way."""
+        """Ensure that survivors of each topic have a live publisher and no cursor without owner blocks them."""
         left = [role for role in self._supervisor.roles if role not in victims]
         feeds = {role.topic for role in left if role.publishes}
         needed = {role.topic for role in self._supervisor.survivors}
@@ -123,9 +125,9 @@ class Strike:
 
 
 class Schedule:
-    """What is due is kept as a list of (instant, action), so that one loop can strike, restart and resume.
+    """A list of (instant, action), so that one loop can strike, restart and resume.
 
-    `before` is called with the victim and "kill" or "pause" right before a strike, `after` with what was done."""
+    `before` is called with the victim and "kill" or "pause" right before a strike, `after` with the strike."""
 
     def __init__(
         self,
@@ -139,10 +141,10 @@ class Schedule:
         self._before, self._after = before, after
         self._due: list[tuple[float, Callable[[], None]]] = []
         self._next_strike = time.monotonic()
-        self.deaths = 0  # that were not our doing
+        self.deaths = 0  # without a kill
 
     def step(self) -> None:
-        """Do what is due; return at once."""
+        """Run the actions that are due. Return at once."""
         for role in self._supervisor.collect_dead():
             self.deaths += 1
             self._restart_later(role)
@@ -152,7 +154,7 @@ class Schedule:
             self._strike()
 
     def finish(self) -> None:
-        """No more strikes: everybody is resumed or restarted."""
+        """End the strikes. Resume or restart all processes."""
         for role in self._supervisor.collect_dead():
             self.deaths += 1
             self._restart_later(role)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the processes of a storm, kills, pauses and ends them, and keeps what the audit needs on disk.
+"""Start, kill, pause and end the processes of a storm, and keep the evidence for the audit on disk.
 
-A role is filled by one process after another; each process is a life with a number of its own. The work directory has
-`board`, `journals/<role>.<life>` and `lives.jsonl`, one line per ended process (storm.audit.lives reads it). Nothing
-about ended processes is kept in memory, which has to stay flat in a soak. `close` leaves no process.
+One process after the other has a role; each process is a life with a number. The work directory has `board`,
+`journals/<role>.<life>` and `lives.jsonl` with a line for each ended process, which storm.audit.lives reads. Memory
+holds nothing about ended processes, because it must not grow in a soak. `close` leaves no process.
 """
 
 import json
@@ -24,7 +24,7 @@ _POLL_S = 0.002
 
 
 class Stuck(AssertionError):
-    """Something did not happen that takes milliseconds."""
+    """An event that takes milliseconds did not happen."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Role:
     target: str  # module:function; in C the function's name
     topic: str
     config: dict[str, Any] = field(default_factory=dict)
-    mortal: bool = True  # else it lives through everything, and must make progress after every strike
+    mortal: bool = True  # if not, it is never killed and must make progress after every strike
     in_c: bool = False
     leak: str = ""
     row: int = -1  # on the board
@@ -54,7 +54,7 @@ class Role:
 
     @property
     def keeps_position(self) -> bool:
-        """Dead or alive: a cursor on a reliable topic holds the publishers back until it is read on."""
+        """Whether publishers wait for the role even while it is dead: the owner of a cursor on a reliable topic."""
         return "cursor" in self.config.get("settings", {})
 
     @property
@@ -129,7 +129,7 @@ class Supervisor:
             role.process = self.server.start(role.target, worker=worker, **role.config)
 
     def kill(self, role: Role) -> int:
-        """SIGKILL and reap; the instant of the kill. A process that had ended by itself does not count as killed."""
+        """Kill and reap. Return the instant. A process that had ended by itself does not count as killed."""
         assert role.process is not None
         alive, at_ns = role.process.alive, time.monotonic_ns()
         code = role.process.kill()
@@ -155,7 +155,7 @@ class Supervisor:
         role.paused = False
 
     def collect_dead(self) -> list[Role]:
-        """Roles whose process ended without having been killed; their lives are noted as that."""
+        """Reap and record processes that ended without a kill. Return their roles."""
         dead = [role for role in self.roles if role.process is not None and not role.process.alive]
         for role in dead:
             self.join(role)
@@ -185,7 +185,7 @@ class Supervisor:
     # Orders
 
     def send_last(self, bus: slipring.Bus, topic: str) -> None:
-        """A message behind all others, so that every reader can see that it has reached the end; then order the end."""
+        """Send a last message, by which every reader detects the end of the topic. Then order the end."""
         self._life += 1
         who, journal = bodies.identity(self._life, 1), self.work / "journals" / f"last.{self._life}"
         with bus.publisher(topic, sender=f"i{self._life}") as pub:
@@ -199,7 +199,7 @@ class Supervisor:
     # Watching
 
     def gap_ms(self, role: Role) -> float:
-        """Its longest gap since the last strike."""
+        """Return the longest gap of the role since the last strike."""
         return self.board.gap_ns(role.row) / 1e6
 
     def beats(self, role: Role) -> int:
@@ -214,10 +214,10 @@ class Supervisor:
             time.sleep(_POLL_S)
 
     def look_after(self) -> None:
-        """Called while something is waited for."""
+        """Check the processes. Called during each wait."""
 
     def state(self) -> object:
-        """What a report on a hang shows beside the stacks."""
+        """Return what the report of a hang shows besides the stacks."""
         return ""
 
     def _stacks(self) -> str:
@@ -226,7 +226,7 @@ class Supervisor:
         )
 
     def close(self) -> None:
-        """May be called again."""
+        """End all processes. May be called again."""
         if not self._lives.closed:
             self.server.close()
             self.board.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies show every change, and journals survive being cut off anywhere."""
+"""Bodies show every change, and a journal can be cut at any byte."""
 
 import numpy
 import pytest

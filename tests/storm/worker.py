@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every process of a storm, a soak or the demo has: a bus, a journal, a row on the board, a life number.
+"""The base of every process of a storm, a soak or the demo: bus, journal, row on the board, number.
 
-    def publisher(worker: dict, …) -> None:      # what the fork server calls
+    def publisher(worker: dict, …) -> None:      # called by the fork server
         me = Worker(**worker)
         while not me.stopping:
             …
@@ -28,14 +28,14 @@ _LEAKED_BYTES = 64 << 10
 class Worker:
     root: str
     bus_name: str
-    topics: list[str]  # their numbers are their places here
+    topics: list[str]  # a topic's number is its index
     topic_number: int
     name: str  # of the role
-    life: int  # number of this process; no other has it
+    life: int  # unique number of this process
     row: int  # on the board
     board_path: str
     journal_path: str
-    leak: str = ""  # planted: "memory" or "descriptors", a little with every beat
+    leak: str = ""  # planted leak: "memory" or "descriptors", a little with every beat
     counter: int = 0
     _leaked: list[object] = field(default_factory=list)
 
@@ -56,12 +56,12 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
-        """Ordered: publish no more."""
+        """Whether the supervisor has ordered to stop publishing."""
         return self.board.stopping
 
     @property
     def ending(self) -> bool:
-        """Ordered: nobody publishes any more; read to the end, then return."""
+        """Whether publishing has ended: read to the end, then return."""
         return self.board.final(self.topic_number) is not None
 
     def reached_end(self, position: int) -> bool:
@@ -83,10 +83,11 @@ class Worker:
 
 
 class Reading:
-    """One subscriber, whose messages and counters are written in one piece: RECEIVED … RECEIVED COUNTED.
+    """One subscriber. Messages and counters are recorded in one write: RECEIVED … RECEIVED COUNTED.
 
-    `account_s`: how often the counters are written; always with a change of `lost`. A process that is killed between
-    the call and the write has not received the messages; its counters before are exact for the position they name."""
+    `account_s` is the interval of the counters, which are also written when `lost` changes. A process killed between
+    the call and the write has not received the messages; its previous counters are exact for their position.
+    """
 
     def __init__(self, me: Worker, subscriber: Any, account_s: float = 0.0) -> None:
         self.me, self.subscriber = me, subscriber
@@ -100,7 +101,7 @@ class Reading:
         return Record(kind, self.topic, time.monotonic_ns(), *counts)
 
     def received(self, seq: int, opened: tuple[int, int] | None, size: int) -> Record:
-        """opened: identity and time of sending, as bodies.check returns them."""
+        """Return the record of a message. opened: identity and time of sending, from bodies.check."""
         now = time.monotonic_ns()
         if opened is None:
             return Record(Kind.CORRUPT, self.topic, now, seq, 0, TORN)
@@ -130,18 +131,18 @@ class Reading:
 
 
 class Pace:
-    """A tick every period_s; ticks missed by being paused are skipped, not made up for."""
+    """A tick every period_s. Ticks missed during a pause are skipped."""
 
     def __init__(self, period_s: float) -> None:
         self._period_s = period_s
         self._next = time.monotonic()
 
     def left_s(self) -> float:
-        """Until the next tick; not above 0: it is due."""
+        """Return the seconds until the next tick; 0 or less if it is due."""
         return self._next - time.monotonic()
 
     def tick(self) -> None:
-        """The tick is taken: the next one comes a period later."""
+        """Take the tick. The next one is due a period later."""
         self._next = max(self._next + self._period_s, time.monotonic())
 
     def wait(self) -> None:

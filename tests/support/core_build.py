@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core's test programs, built on demand in a named variant by tools/build-core.sh, which lists the variants.
+"""Build test programs of the core on demand in a variant of tools/build-core.sh.
 
-program(variant, name)      the Path of a program, up to date with the sources
-tests(variant)              every run of a program in that variant, longest first
-run(test, scale)            makes one of them
-package_environment(variant)  the environment in which the Python package of a variant is imported
+program(variant, name)        path of a program, up to date with the sources
+tests(variant)                every run of a program in that variant, longest first
+run(test, scale)              runs one of them
+package_environment(variant)  environment in which the Python package of a variant is imported
 """
 
 import json
@@ -29,7 +29,7 @@ class Test:
 
 
 def build(variant: str, *targets: str) -> Path:
-    """The build directory of a variant, with these targets (all, if none is named) up to date."""
+    """Build these targets of a variant, or all. Return its build directory."""
     command = ["sh", str(REPOSITORY / "tools/build-core.sh"), variant, *targets]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -64,7 +64,7 @@ def tests(variant: str) -> list[Test]:
 
 
 def run(test: Test, scale: float, *arguments: str, under: tuple[str, ...] = ()) -> str:
-    """What it printed; fails unless it ended with 0."""
+    """Run a test. Return its output; raise if its exit code is not 0."""
     command = [*under, str(program(test.variant, test.target)), *test.arguments, *arguments]
     environment = {**os.environ, "SLIPRING_TEST_SCALE": str(scale)}
     done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models of core/models, searched whole by spin."""
+"""Search the models of core/models completely with spin."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ WATCHDOG_S = 300
 
 
 def verify(model: str, place: Path, **switches) -> str:
-    """What the verifier says about the whole state space."""
+    """Return the report of the verifier about the complete state space."""
     defines = [f"-D{name}={value}" for name, value in switches.items()]
     steps = (
         ["spin", *defines, "-a", str(MODELS / model)],

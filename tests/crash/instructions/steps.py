@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills a process after so many machine instructions of one call: "at any instruction", taken at its word.
+"""Kill a process after a given number of machine instructions of one call.
 
-`doom` is what a process of the fork server runs: it forks a process that prepares the call, asks to be traced and stops
-itself right before the call. Then it lets it go on: over some system calls if so asked (opening takes 100,000
-instructions, most of them Python's), then into the compiled part, from there instruction by instruction; and
-kills it.
+`doom` runs in a process of the fork server. It forks a process that prepares the call, asks to be traced and stops
+right before the call. `doom` continues it over a number of system calls first: opening takes 100,000 instructions, most
+of them in Python. Then it continues it into the compiled part, from there by single instructions, and kills it.
 """
 
 import ctypes
@@ -20,7 +19,7 @@ from storm import bodies
 
 PTRACE_TRACEME, PTRACE_PEEKUSER, PTRACE_SINGLESTEP, PTRACE_SYSCALL = 0, 3, 9, 24
 RIP = 16 * 8  # offset of the instruction pointer in struct user
-COMPLETED = 3  # exit code: the call was over before the instructions were
+COMPLETED = 3  # exit code: the call returned before the last instruction to be counted
 LIFE = 7
 SIZE = 100
 
@@ -30,8 +29,10 @@ _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_
 
 
 def doom(root: str, call: str, number: int, system_calls: int, instructions: int) -> None:
-    """Ends with 0 when the process was killed, with COMPLETED when it had made its call."""
-    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # tracer and traced take turns: cheaper on one
+    """Exit with 0 if the process was killed, with COMPLETED if its call had returned."""
+    os.sched_setaffinity(
+        0, [min(os.sched_getaffinity(0))]
+    )  # tracer and traced process take turns: one CPU is faster
     pid = os.fork()
     if pid == 0:
         act = prepare(slipring.Bus("test", root=root), call, number)
@@ -68,7 +69,7 @@ def _follow(pid: int, system_calls: int, instructions: int) -> int:
 
 
 def _native_code() -> tuple[int, int]:
-    """Where the compiled part lies; the same in a forked process. Elsewhere than on x86-64: everywhere."""
+    """Return the address range of the compiled part, which a forked process shares. Not on x86-64: all addresses."""
     if platform.machine() != "x86_64":
         return -(2**63), 2**63
     with open("/proc/self/maps") as maps:
@@ -82,7 +83,7 @@ def _trace(request: int, pid: int) -> None:
 
 
 def prepare(bus, call: str, number: int) -> Callable[[], object]:
-    """Opens what the call needs. The message of trial `number` is the body of (LIFE, number)."""
+    """Open the handles that the call needs. The message of trial `number` is the body of (LIFE, number)."""
     body = bodies.make(bodies.identity(LIFE, number), SIZE)
     if call in PUBLISHING:
         return functools.partial(PUBLISHING[call], bus.publisher("t", sender="doomed"), body)

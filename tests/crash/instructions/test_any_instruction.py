@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Killed at any instruction of any call: the others go on, the tables are clean after the next attach, every
-message is there whole or not at all (promise 9, invariants 4 and 8). One topic of each kind lives through it.
+"""A process is killed at any instruction of any call (promise 9, invariants 4 and 8).
 
-SLIPRING_STEP_TRIALS processes are killed in all (default 150).
+Other processes continue. The tables are clean after the next attach. Every message is complete or missing. One topic of
+each kind is used for all kills, of which there are SLIPRING_STEP_TRIALS (default 150).
 """
 
 import os
@@ -25,7 +25,7 @@ MOST_SYSTEM_CALLS = 60
 
 @dataclass
 class Survivors:
-    """A subscriber that misses nothing, and, if many may write, a publisher that never attaches anew."""
+    """A subscriber that misses no message and, with many writers, a publisher that stays attached."""
 
     bus: slipring.Bus
     writers: str
@@ -39,7 +39,7 @@ class Survivors:
             self.attached = self.bus.publisher("t", sender="survivor")
 
     def go_round_the_ring(self) -> None:
-        """More messages than the ring holds: no dead claim, hold or entry may be in the way."""
+        """Send more messages than the ring holds: no claim, hold or entry of a dead process may block them."""
         pub = self.attached or self.bus.publisher("t", sender="survivor")
         for _ in range(20):
             self.counter += 1
@@ -93,9 +93,9 @@ def test_process_killed_at_any_instruction_of_any_call_disturbs_nobody(bus, bus_
             assert code in (0, steps.COMPLETED), f"{call} ended with {code}\n{server.errors()}"
             killed += code == 0
             if bus.cursors("t"):
-                bus.drop_cursor("t", "c")  # it would hold on, as it should
+                bus.drop_cursor("t", "c")  # its hold would block the publisher, as specified
             survivors.go_round_the_ring()
-            bus.create("other", **RING)  # what a creator or remover left is the next one's to clear
+            bus.create("other", **RING)  # the next creator removes the files of a killed one
             bus.remove("other")
             survivors.tables_are_clean_after_the_next_attach()
     print(f"{killed} of {number + 1} killed in mid-call")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An end of cells killed at any instruction of any call: the other end goes on, the next one too, and what is
-read is whole, in order, once, and accounted for (promise 21, invariants C1 to C5)."""
+"""An end of cells is killed at any instruction of any call (promise 21, invariants C1 to C5).
+
+The other end and the successor continue. Elements are read whole, in order, once, and are accounted for.
+"""
 
 import random
 
@@ -14,7 +16,7 @@ CALLS = [*steps.WRITING_CELLS, *steps.READING_CELLS, *steps.OPENING_CELLS]
 
 
 class LivingEnd:
-    """The end that lives on, opened before the other is doomed."""
+    """The end that is not killed. It is opened before the other."""
 
     def __init__(self, bus, depth: int) -> None:
         self.bus = bus

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A storm: processes under random kills, none of which may end by itself; how long, from which seed, and its beginning
-and its end."""
+"""A storm: processes are killed at random, and none may end by itself. Its length, seed, start and end."""
 
 import os
 import random
@@ -16,8 +15,8 @@ from storm.supervisor import Role, Supervisor
 SEED = int(os.environ.get("SLIPRING_STORM_SEED", "0")) or random.randrange(1, 1 << 32)
 KILLS = int(os.environ.get("SLIPRING_STORM_KILLS") or "0")
 SECONDS = float(os.environ.get("SLIPRING_STORM_SECONDS") or "40")
-SCENARIOS = 8  # that share them
-EPOCH_S, EPOCH_KILLS = 20.0, 400  # a longer storm is made of several, so that the journals stay small
+SCENARIOS = 8  # that share the time and the kills
+EPOCH_S, EPOCH_KILLS = 20.0, 400  # a longer storm consists of several, which keeps the journals small
 PRELOAD = ["storm.roles", "crash.storms.structures", "storm.native", "pyarrow"]
 
 
@@ -39,21 +38,21 @@ class Storm(Supervisor):
             return SEED, [bus.stats(topic) for topic in self.topics if topic in bus.topics()]
 
     def start_all(self) -> None:
-        """Readers first and one by one, so that those that live on see the topic from its beginning."""
+        """Start the readers first, one by one, so that those that are not killed read the topic from its start."""
         for role in sorted(self.roles, key=lambda role: role.publishes):
             self.start(role)
             if not role.mortal and role.function == "reader":
                 self.until(lambda role=role: journal.count(role.journal, Kind.STARTED), f"{role.name} starts")
 
     def end(self, *functions: str) -> None:
-        """Wait for the end of those whose role is among the functions."""
+        """Wait until all processes with one of these functions have ended."""
         for role in self.roles:
             if role.function in functions:
                 code = self.join(role)
                 assert code == 0, f"{role.name} ended with {code}\n{self.server.errors()}"
 
     def finish(self) -> dict:
-        """End all in good order; the topic's counters when nobody publishes and the dead are swept."""
+        """End all processes in order. Return the counters of the topic after the last publisher and the sweep."""
         (topic,) = self.topics
         self.board.order_stop()
         self.end("publisher")
@@ -72,7 +71,7 @@ class Storm(Supervisor):
 
 
 def epochs() -> Iterator[tuple[int, float, int]]:
-    """Number, seconds and kills of each storm of a scenario: its share, in pieces."""
+    """Yield number, seconds and kills of each storm of a scenario."""
     if KILLS:
         count = -(-KILLS // (SCENARIOS * EPOCH_KILLS))
         yield from ((epoch, 0.0, -(-KILLS // (SCENARIOS * count))) for epoch in range(count))

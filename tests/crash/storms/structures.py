@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ends of cells, the writers and readers of frames, servers and clients of calls, as roles of a storm.
+"""Roles of a storm that use cells, frames and calls.
 
-An element and a frame are bodies of one size, filled with a poisoned one first. Journals are as those of topics; the
-sequence is that of the element, or the number of the frame. Of calls the identity is the client's life and number.
+Elements and frames are bodies of one size, each filled with a poisoned body first. Journals have the records of topics;
+the sequence is that of the element or the number of the frame. The identity of a call is the client's life and a
+number.
 """
 
 import os
@@ -25,7 +26,7 @@ class GiveUpError(Exception):
 
 
 def _fill(me: Worker, place, who: int) -> bool:
-    """Whether it was filled to the end."""
+    """Return whether the body was filled completely."""
     with memoryview(place).cast("B") as view:
         view[:] = bodies.make(who | bodies.POISON, len(view))
         if me.random.random() < _GIVEN_UP:
@@ -57,7 +58,7 @@ def cells_writer(worker: dict) -> None:
 
 
 def cells_reader(worker: dict) -> None:
-    """An element's sequence is not told to a Python reader: the audit finds it by its counter."""
+    """Python readers do not learn the sequence of an element: the audit finds it by its counter."""
     me = Worker(**worker)
     with me.bus.cells(me.topic).reader() as reader:
         while reader.wait(POLL_S) or not me.ending:
@@ -80,7 +81,7 @@ def frame_writer(worker: dict) -> None:
                         raise GiveUpError
             except GiveUpError:
                 continue
-            except slipring.Full:  # all are held
+            except slipring.Full:  # all frames are held
                 os.sched_yield()
                 continue
             me.write(Kind.SENT, filling.id, who, 1)
@@ -110,7 +111,7 @@ def frame_reader(worker: dict) -> None:
 
 
 def server(worker: dict) -> None:
-    """Writes down every call before it answers."""
+    """Record every call before the answer."""
     me = Worker(**worker)
 
     def digest(life: int, number: int, data: bytes) -> int:
@@ -122,11 +123,11 @@ def server(worker: dict) -> None:
         serving.method(digest)
         serving.start()
         while not me.ending:
-            time.sleep(POLL_S)  # others serve
+            time.sleep(POLL_S)  # other threads serve
 
 
 def client(worker: dict) -> None:
-    """SENT: answered rightly; CORRUPT: wrongly; REFUSED: PeerGone, the server died over it."""
+    """Record SENT for a correct answer, CORRUPT for a wrong one, REFUSED if the server died (PeerGone)."""
     me = Worker(**worker)
     with me.bus.client(me.topic, timeout=WATCHDOG_S) as caller:
         caller.wait_for_server(WATCHDOG_S)

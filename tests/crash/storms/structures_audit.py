@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accounts for every element, frame and call of a storm from the journals of all who took part. Checks raise."""
+"""Account for every element, frame and call of a storm from all journals. A failed check raises."""
 
 from itertools import pairwise
 from typing import Any
@@ -14,12 +14,12 @@ Lives = list[Life]  # of one role
 
 
 def _sent_by(writers: Lives) -> dict[int, int]:
-    """identity -> sequence"""
+    """Return the sequence by identity."""
     return {int(row["b"]): int(row["a"]) for life in writers for row in life.of(Kind.SENT)}
 
 
 def _whole(life: Life) -> Any:
-    """Its receptions, none of them corrupt."""
+    """Return the receptions of a process. Raise if one is corrupt."""
     for row in life.of(Kind.CORRUPT):
         how = "changed while it was held" if row["c"] == CHANGED else "arrived torn"
         raise AssertionError(f"{life}: {row['a']} {how}")
@@ -34,13 +34,13 @@ def _rising(life: Life, values: list[int]) -> None:
 
 
 def cells(writers: Lives, readers: Lives, stats: dict) -> int:
-    """Each element at most once over all lives of the reader, in order, whole; the counters add up."""
+    """Check that readers got each element at most once, in order and whole, and that the counters add up."""
     sent = _sent_by(writers)
     rows = [(int(row["a"]), int(row["b"])) for life in readers for row in _whole(life)]
     if rows:
         numbers = {life.life for life in writers}
         assert {who >> 32 for _, who in rows} <= numbers, "an element of nobody"
-        _rising(readers[-1], [who for _, who in rows])  # lives follow each other
+        _rising(readers[-1], [who for _, who in rows])  # one process after the other
         _rising(readers[-1], [sent[who] for _, who in rows if who in sent])
     for seq, who in rows:
         assert who not in sent or seq in (UNKNOWN, sent[who]), f"{seq}, {who:#x} was put as {sent[who]}"
@@ -51,7 +51,7 @@ def cells(writers: Lives, readers: Lives, stats: dict) -> int:
 
 
 def frames(writers: Lives, readers: Lives, mortal: set[str], total: int) -> int:
-    """One truth for all readers, whole, rising; the account of whoever read from beginning to end is exact."""
+    """Check that all readers got the same frames, whole and in order, and that complete accounts are exact."""
     sent = _sent_by(writers)
     truth, count = {seq: who for who, seq in sent.items()}, 0
     assert len(truth) == len(sent), "two frames with one number"
@@ -70,7 +70,7 @@ def frames(writers: Lives, readers: Lives, mortal: set[str], total: int) -> int:
 
 
 def calls(servers: Lives, clients: Lives, server_is_mortal: bool) -> tuple[int, int]:
-    """Answers are right; a call was carried out once if it was answered, else at most once. Answered, given up."""
+    """Check answers and that a call ran at most once. Return the numbers of answered and of failed calls."""
     handled = [int(row["b"]) for life in servers for row in life.of(Kind.HANDLED)]
     done = set(handled)
     assert len(done) == len(handled), "a call was carried out twice"

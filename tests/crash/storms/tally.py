@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all storms of a run came to, printed at its end: kills by kind of participant, messages, gaps of survivors."""
+"""Totals of all storms of a run, printed at its end: kills by role, messages, pauses in the survivors' progress."""
 
 import time
 from collections import Counter
@@ -10,7 +10,7 @@ import numpy
 from crash.storms.storm import SEED, Storm
 
 PERCENTS = (50, 90, 99, 99.9, 100)
-WORST = 5  # gaps that are shown one by one
+WORST = 5  # gaps that are listed
 
 
 class Tally:
@@ -23,7 +23,7 @@ class Tally:
         self._storming_s = 0.0
 
     def time(self, storm: Storm, action: Callable[[], None]) -> None:
-        """Do it; the time counts if there were kills, so that the rate is that of killing."""
+        """Run the action. Its time counts if there were kills, for the rate of kills."""
         began = time.monotonic()
         action()
         self._storming_s += (time.monotonic() - began) * bool(storm.kills)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit of a storm, on made-up journals: what is in order passes, and each planted fault is seen."""
+"""The audit of a storm on constructed journals: correct ones pass, and each planted fault is found."""
 
 import os
 import re
@@ -239,7 +239,7 @@ def test_a_fault_of_calls_is_seen(fault):
 
 @pytest.mark.parametrize("take", ["recv", "recv_many", "view", "wait"])
 def test_a_reader_in_c_distinguishes_whole_and_torn_bodies(bus, bus_root, tmp_path, workers_in_c, take):
-    """Of every kind of body; another's, of another type, and each torn."""
+    """Send every kind of body, bodies of another sender, bodies of another type, and torn ones."""
     sizes = (300, 24, 12, 5, 0)
     whole = [bytes(bodies.make(who(2 * (n + 1), 7), size)) for n, size in enumerate(sizes)]
     spoilt = [body[:-1] + bytes([body[-1] ^ 1]) for body in whole[:-1]]

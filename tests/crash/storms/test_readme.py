@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publisher and subscriber in two terminals, either killed again and again: only the killed is affected."""
+"""The programs of README: publisher and subscriber are killed repeatedly, and only the killed one is affected."""
 
 import random
 import time
@@ -57,7 +57,7 @@ def test_publisher_and_subscriber_killed_hundreds_of_times_affect_only_themselve
         expect_progress(PUBLISHER, SUBSCRIBER)
         for _ in range(KILLS // 2):
             victim = random.choice(order)
-            time.sleep(random.random() * 0.01)  # the random instant, not a synchronisation
+            time.sleep(random.random() * 0.01)  # chooses a random instant; synchronises nothing
             alive[victim].kill()
             if victim == SUBSCRIBER:
                 expect_progress(PUBLISHER)

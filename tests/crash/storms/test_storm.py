@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random SIGKILLs, and every message accounted for (promise 9, invariants 1 to 5 and 8)."""
+"""Random SIGKILLs on topics; every message is accounted for (promise 9, invariants 1 to 5 and 8)."""
 
 import shutil
 
@@ -35,7 +35,7 @@ def witness() -> Role:
 
 
 def choose_languages(roles: list[Role], epoch: int) -> list[Role]:
-    """Every second one is in C, the others the next time."""
+    """Run every second role in C; the next time the others."""
     for number, role in enumerate(roles):
         has_both = role.function in ("publisher", "reader") and role.config.get("take") not in IN_PYTHON_ALONE
         role.in_c = has_both and (number + epoch) % 2 == 1
@@ -43,7 +43,7 @@ def choose_languages(roles: list[Role], epoch: int) -> list[Role]:
 
 
 class Audit:
-    """All checks of one storm over one topic; each fails with its counter-examples."""
+    """Run all checks of a storm on one topic. A failed check shows counter-examples."""
 
     def __init__(self, storm: Storm, stats: dict) -> None:
         self.lives, self.kills, self.stats = audit.lives(storm.work), storm.kills, stats
@@ -62,7 +62,7 @@ class Audit:
         assert self.aborted <= stats["abandoned"] <= self.aborted + 12 * self.kills
 
     def reliable(self) -> None:
-        """Including a witness from the beginning to the end."""
+        """Also check a reader that was attached from the first message to the last."""
         self.all()
         none(audit.unknown(self.topic, self.stats))
         none(audit.unreceived(self.topic))
@@ -80,7 +80,7 @@ class Audit:
         none(audit.uncounted(self.topic, self.topic.of(*names), exact))
 
     def accounts_for_all(self, *names: str) -> None:
-        """Those that read to the end: received + lost + filtered = published since their start."""
+        """For readers that reached the end: received + lost + filtered = published since their start."""
         for name in names:
             (reading,) = self.topic.of(name)
             assert reading.ended
@@ -94,7 +94,7 @@ def none(faults: list[str]) -> None:
 
 @pytest.fixture
 def storm_over(bus_root, tmp_path, tally, workers_in_c):
-    """Runs storms over one topic for a share of the time; yields the audit of each."""
+    """Run storms on one topic for a share of the time. Yield the audit of each."""
 
     def run(roles_of, shares=epochs, how: str = "kill_for", **topic_settings):
         for epoch, seconds, kills in shares():
@@ -221,7 +221,7 @@ def test_kills_leave_only_counted_losses_on_a_lossy_topic_of_one_writer(storm_ov
 
 
 def test_killed_members_of_a_conversation_leave_the_others_complete(storm_over):
-    """All members send and receive on a ring smaller than one round (promise 16)."""
+    """All members send and receive on a ring that is smaller than one round (promise 16)."""
 
     def roles() -> list[Role]:
         members = [member(f"member{i}", mortal=i > 0) for i in range(4)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random SIGKILLs among the users of cells, frames and calls; every element, frame and call accounted for."""
+"""Random SIGKILLs of processes that use cells, frames and calls; every element, frame and call is accounted for."""
 
 import shutil
 
@@ -18,7 +18,7 @@ FIRST, LAST = ("cells_writer", "frame_writer", "client"), ("cells_reader", "fram
 
 
 class Structures:
-    """A storm that has ended, and its lives by role."""
+    """A finished storm and its processes by role."""
 
     def __init__(self, storm: Storm) -> None:
         self._lives = audit.lives(storm.work)
@@ -30,7 +30,7 @@ class Structures:
 
 @pytest.fixture
 def storms(bus_root, tmp_path, tally, workers_in_c):
-    """Storms of a scenario's share; yields the bus and the lives when all have ended."""
+    """Run the storms of a scenario. Yield the bus and the processes of each when all have ended."""
 
     def run(prepare, roles_of):
         for epoch, seconds, kills in epochs():
