@@ -13,10 +13,8 @@ from typing import Any
 
 from storm.audit import Claim, judge
 
-OWN_KIB, OWN_SHARE = (
-    8192,
-    0.05,
-)  # the larger of the two limits; one more buffer of the largest message is not growth
+# The larger of the two limits: one more buffer of the largest message is not growth.
+OWN_KIB, OWN_SHARE = 8192, 0.05
 DESCRIPTORS = 1
 ENTRIES = 1
 RECORDING_DESCRIPTORS = 64  # of driver, JVM and workers together
