@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One process that sets one word of a topic's files to one extreme value after another, and uses the topic
-each time: through handles opened before the change, and through handles opened after it."""
+"""Set one word of a topic's files after another to extreme values, and use the topic after each change.
+
+The topic is used through handles that were opened before the change and through handles opened after it.
+"""
 
 import contextlib
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random bytes written anywhere into a live segment: exceptions, never a signal or a hang (promise 18)."""
+"""Random bytes anywhere in a live segment lead to exceptions, never to a signal or a hang (promise 18)."""
 
 import contextlib
 import os
@@ -9,8 +9,8 @@ import pytest
 
 import slipring
 from hostile.damage import random_write
-from hostile.torment import COMPANY, MOST_FAILURES, Company
-from hostile.tormented import RING, ROUND
+from hostile.participants import RING, ROUND
+from hostile.supervisor import MOST_FAILURES, ROLES, Supervisor
 from storm.fork_server import ForkServer
 from support import core_build
 
@@ -21,29 +21,29 @@ KINDS = [("lossy", "many"), ("reliable", "many"), ("lossy", "one"), ("reliable",
 
 @pytest.fixture(scope="module")
 def in_c() -> tuple[str, dict]:
-    return ("execute", {"program": str(core_build.program("shipped", "tormented"))})
+    return ("execute", {"program": str(core_build.program("shipped", "participant"))})
 
 
-def torment(company: Company, bus_root, trials: int, dice: random.Random, **settings) -> int:
-    """How many random writes were made."""
+def damage(supervisor: Supervisor, bus_root, trials: int, dice: random.Random, **settings) -> int:
+    """Damage one topic after another while the processes use them, and return the number of random writes."""
     folder, paths, made = bus_root / "test", [], 0
     for number in range(1, trials + 1):
         topic = f"t{number}"
         with slipring.Bus("test", root=str(bus_root)) as bus:
             bus.create(topic, **RING, **settings)
-        company.board.write(ROUND, number)
-        company.expect_calls(3, f"before any damage to {settings}")
-        for path in paths:  # of the round before: nobody uses it any more
+        supervisor.board.write(ROUND, number)
+        supervisor.expect_calls(3, f"before any damage to {settings}")
+        for path in paths:  # of the previous round: no process uses it any more
             path.unlink(missing_ok=True)
         paths = [folder / f"{topic}.ring", folder / f"{topic}.readers"]
         writes = []
         for _ in range(dice.choice((1, 1, 2, 8))):
-            with contextlib.suppress(FileNotFoundError):  # the doctor may have removed what it cannot mend
+            with contextlib.suppress(FileNotFoundError):  # the doctor may have removed what it cannot repair
                 writes.append(random_write(dice, paths))
                 writes[-1].make()
                 made += 1
-        company.expect_calls(4, f"after (seed {SEED}, {settings}) {'; '.join(map(str, writes))}")
-        if len(company.failures) >= MOST_FAILURES:
+        supervisor.expect_calls(4, f"after (seed {SEED}, {settings}) {'; '.join(map(str, writes))}")
+        if len(supervisor.failures) >= MOST_FAILURES:
             break
     return made
 
@@ -54,16 +54,16 @@ def torment(company: Company, bus_root, trials: int, dice: random.Random, **sett
 def test_random_bytes_in_a_live_segment_raise_errors_and_never_kill_or_hang(
     bus_root, tmp_path, in_c, capsys, delivery, writers
 ):
-    company = [*COMPANY, in_c] if writers == "many" else [COMPANY[1], *COMPANY[2:5], COMPANY[6], in_c]
+    roles = [*ROLES, in_c] if writers == "many" else [ROLES[1], *ROLES[2:5], ROLES[6], in_c]
     if (delivery, writers) == ("reliable", "many"):
-        company = [*company, ("repair", {})]
-    with ForkServer(preload=["hostile.tormented"]) as server:
-        members = Company(server, bus_root, tmp_path / "board", company)
+        roles = [*roles, ("repair", {})]
+    with ForkServer(preload=["hostile.participants"]) as server:
+        supervisor = Supervisor(server, bus_root, tmp_path / "board", roles)
         dice = random.Random(f"{SEED} {delivery} {writers}")
         trials = TRIALS // len(KINDS)
-        made = torment(members, bus_root, trials, dice, delivery=delivery, writers=writers)
-        members.close()
+        made = damage(supervisor, bus_root, trials, dice, delivery=delivery, writers=writers)
+        supervisor.close()
     with capsys.disabled():
-        what = f"{trials} trials, {made} random writes, {len(company)} live processes"
-        print(f"\n{delivery}, {writers} writers: {what}, {len(members.failures)} signals or hangs")
-    assert not members.failures, "\n\n".join(members.failures)
+        what = f"{trials} trials, {made} random writes, {len(roles)} live processes"
+        print(f"\n{delivery}, {writers} writers: {what}, {len(supervisor.failures)} signals or hangs")
+    assert not supervisor.failures, "\n\n".join(supervisor.failures)

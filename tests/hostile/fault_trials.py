@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: F821  bus, root, say and slipring are given to it
-"""Run in a process of its own with preload.c in front (test_faults.py): every operation of a bus, with each of its
-system calls failing in turn. Says how many faults there were, and what was wrong with their outcomes."""
+# ruff: noqa: F821  support/child.py defines bus, root, say and slipring
+"""Make each system call of each operation of a bus fail in turn, and report the number of faults and wrong outcomes.
+
+test_faults.py runs it in a process of its own with fault_injector.c preloaded.
+"""
 
 import contextlib
 import ctypes
@@ -58,7 +60,7 @@ def drop_cursor() -> None:
     bus.drop_cursor("t", "c")
 
 
-# what to do; what a fault half-way may leave, which the next attempt takes up
+# the operation; the files that a fault in the middle may leave, which the next attempt uses
 OPERATIONS = {
     "open a bus": (lambda: slipring.Bus("other", root=root).close(), {"other"}),
     "create": (lambda: bus.create("n", **RING), set()),
@@ -95,11 +97,11 @@ def files() -> set[str]:
 
 
 def judge(error: BaseException | None, code: int, call: str) -> str:
-    """What is wrong with that outcome; "" if nothing is."""
+    """Return the fault of an outcome, or "" if it is right."""
     if code == errno.EINTR:
-        return "" if error is None else f"EINTR of {call} is told: {error!r}"
+        return "" if error is None else f"EINTR of {call} reaches the caller: {error!r}"
     if error is None:
-        return ""  # it went on without; that it did its work is looked at below
+        return ""  # it succeeded without; trial() checks the result
     if not isinstance(error, slipring.SlipringError):
         return f"{errno.errorcode[code]} of {call} raises {error!r}"
     if os.strerror(code) not in str(error) and not isinstance(error, slipring.Denied):
@@ -116,7 +118,7 @@ def attempt(do) -> BaseException | None:
 
 
 def trial(name: str, n: int, code: int) -> tuple[bool, list[str]]:
-    """Whether there was an n-th call, and what was wrong."""
+    """Return whether there was an n-th call, and the list of wrong outcomes."""
     do, leaves = OPERATIONS[name]
     before, files_before = state(), files()
     injector.slipring_fault_arm(n, code)
@@ -154,7 +156,7 @@ bus.create("t", **RING)
 for current, (do, _) in OPERATIONS.items():
     if current == "remove":
         bus.create("n", **RING)
-    do()  # everything is imported and warm
+    do()  # imports everything and fills the caches
     tidy()
     faults, wrong = 0, []
     for code in ERRORS:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that use a topic while its files are damaged. Any typed error is right, and they attach again;
-every other exception ends them, and the test fails. Each counts its calls on the board and waits briefly."""
+"""Processes that use a topic while its files are damaged.
+
+A typed error is acceptable: the process attaches again. Any other exception ends the process and fails the test. Each
+process counts its calls on the board and waits briefly after each.
+"""
 
 import os
 import random
@@ -11,14 +14,14 @@ from storm.board import Board
 
 ROUND = 300  # word of the board: the number of the topic to use
 SHORT_S = 0.001
-PACE_S = 0.0002  # so that seven of them leave each other some time on two processors
+PACE_S = 0.0002  # a pause, so that seven processes share two processors
 RING = {"capacity": 8192, "slots": 32, "max_readers": 6, "max_cursors": 2}
 BODY = b"0123456789abcdef" * 8
 
 
-def publish(root: str, board_path: str, seat: int, loans: bool) -> None:
+def publish(root: str, board_path: str, row: int, loans: bool) -> None:
     def use(bus, topic, again) -> None:
-        with bus.publisher(topic, sender="tormented", **RING) as pub:
+        with bus.publisher(topic, sender="participant", **RING) as pub:
             while again():
                 size = dice.randrange(len(BODY))
                 pub.send(BODY[:size], type="t", timeout=SHORT_S)
@@ -28,11 +31,11 @@ def publish(root: str, board_path: str, seat: int, loans: bool) -> None:
                     with pub.loan(size, timeout=SHORT_S) as view:
                         view[:] = BODY[:size]
 
-    dice = random.Random(seat)
-    _torment(root, board_path, seat, use)
+    dice = random.Random(row)
+    _use_repeatedly(root, board_path, row, use)
 
 
-def subscribe(root: str, board_path: str, seat: int, settings: dict) -> None:
+def subscribe(root: str, board_path: str, row: int, settings: dict) -> None:
     def use(bus, topic, again) -> None:
         with bus.subscriber(topic, **settings) as sub:
             buffer = bytearray(4096)
@@ -50,22 +53,22 @@ def subscribe(root: str, board_path: str, seat: int, settings: dict) -> None:
                 if "cursor" in settings:
                     sub.commit()
 
-    dice = random.Random(seat)
-    _torment(root, board_path, seat, use)
+    dice = random.Random(row)
+    _use_repeatedly(root, board_path, row, use)
 
 
-def converse(root: str, board_path: str, seat: int) -> None:
+def converse(root: str, board_path: str, row: int) -> None:
     def use(bus, topic, again) -> None:
-        with bus.join(topic, f"member{seat}", **RING) as member:
+        with bus.join(topic, f"member{row}", **RING) as member:
             while again():
                 member.send(BODY, timeout=SHORT_S)
                 member.recv(timeout=SHORT_S)
                 member.recv_many(50)
 
-    _torment(root, board_path, seat, use)
+    _use_repeatedly(root, board_path, row, use)
 
 
-def inspect(root: str, board_path: str, seat: int) -> None:
+def inspect(root: str, board_path: str, row: int) -> None:
     def use(bus, topic, again) -> None:
         while again():
             bus.topics()
@@ -73,31 +76,31 @@ def inspect(root: str, board_path: str, seat: int) -> None:
             bus.stats(topic)
             bus.cursors(topic)
 
-    _torment(root, board_path, seat, use)
+    _use_repeatedly(root, board_path, row, use)
 
 
-def repair(root: str, board_path: str, seat: int) -> None:
+def repair(root: str, board_path: str, row: int) -> None:
     def use(bus, topic, again) -> None:
         while again():
             bus.doctor(repair=True)
             bus.create(topic, **RING)
 
-    _torment(root, board_path, seat, use)
+    _use_repeatedly(root, board_path, row, use)
 
 
-def execute(root: str, board_path: str, seat: int, program: str) -> None:
-    """A participant that is no Python: tormented.c."""
-    os.execv(program, [program, os.path.join(root, "test"), board_path, str(seat)])
+def execute(root: str, board_path: str, row: int, program: str) -> None:
+    """Become a participant written in C (participant.c)."""
+    os.execv(program, [program, os.path.join(root, "test"), board_path, str(row)])
 
 
-def _torment(root: str, board_path: str, seat: int, use) -> None:
+def _use_repeatedly(root: str, board_path: str, row: int, use) -> None:
     board = Board(board_path)
     bus = slipring.Bus("test", root=root)
     while True:
         number = board.read(ROUND)
 
         def again(number=number) -> bool:
-            board.beat(seat)
+            board.beat(row)
             time.sleep(PACE_S)
             return board.read(ROUND) == number
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A fault injector for whole processes, to be preloaded: the n-th system call of the thread that armed it, of those below,
- * fails with the given error. tests/hostile/faults.py arms it through ctypes. What core/tests/faults does by linking,
- * here for the binding and for Python.
+ * fails with the given error. tests/hostile/fault_trials.py arms it through ctypes. core/tests/faults does
+ * the same for the core by linking; this one covers the binding and Python.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -91,7 +91,7 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t from)
 void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t from) {
     static void *(*real)(void *, size_t, int, int, int, off_t);
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, "mmap");
-    /* Not those of allocators: memory of Python's own is another matter. */
+    /* Not the mappings of allocators: the memory of Python itself is not under test. */
     if ((fd >= 0 || (flags & 0x4000)) && fails("mmap", "ENOMEM EACCES")) return (void *)-1;
     return real(at, size, protection, flags, fd, from);
 }
