@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A publisher's life: a writer entry in the ring, held by a lock from open to close.
- *
- * Loans: memory of the ring to be filled in place, then committed or aborted.
- *
- * Waiting for room on a full ring.
+ * Opening and closing a publisher, and waiting for room. A publisher has a writer entry in the ring; it holds the lock of the
+ * entry from open to close.
  */
 #include "ports/publisher.h"
 
@@ -28,7 +25,7 @@ static void own_entry(struct slr_segment *s, uint32_t entry, const char *sender,
     uint8_t name[sizeof w->name] = {0};
     size_t shown = sender_size < sizeof name ? sender_size : sizeof name;
     memcpy(name, sender, shown);
-    slr_copy_in(w->name, name, sizeof name); /* lookers may be reading it */
+    slr_copy_in(w->name, name, sizeof name); /* an inspector may be reading it */
     slr_store_relaxed(&w->name_size, (uint32_t)shown);
     slr_store_relaxed(&w->pid, (uint32_t)getpid());
     slr_store_relaxed(&w->published_before, slr_load_relaxed(&w->published));
@@ -36,7 +33,7 @@ static void own_entry(struct slr_segment *s, uint32_t entry, const char *sender,
     slr_store_release(&w->state, slr_kind_next(slr_load_acquire(&w->state), SLR_KIND_WRITER));
 }
 
-/* Free entries first: the dead's cost a sweep. BUSY, without words: there is none. */
+/* Lock a free entry, or the entry of a dead process, which costs a sweep. BUSY, without an error text: there is none. */
 static int lock_entry(struct slr_segment *s, uint32_t *out) {
     for (int dead = 0; dead <= 1; dead++)
         for (uint32_t e = 0; e < s->writer_count; e++) {
@@ -111,7 +108,7 @@ void slipring_publisher_close(slipring_publisher *pub) {
         slr_readers_death_wake_set(pub);
         slr_abandon_claims(s, pub->claimer.entry);
         SLR_CRASH_POINT("detach.abandoned");
-        slr_wake_readers(pub); /* what stood behind an aborted claim is readable now */
+        slr_wake_readers(pub); /* messages behind an aborted claim are readable now */
         slr_store_release(&pub->self->state, slr_kind_next(slr_load_acquire(&pub->self->state), SLR_KIND_FREE));
         SLR_CRASH_POINT("detach.freed");
     }
@@ -145,7 +142,7 @@ uint32_t slipring_publisher_entry(const slipring_publisher *pub, uint64_t *since
     return pub->claimer.entry;
 }
 
-/* Whether the refused claim would succeed now. */
+/* Return whether the refused claim would succeed now. */
 static bool room_appeared(slipring_publisher *pub) {
     const struct slr_segment *s = pub->s;
     uint64_t tail = slr_load_acquire(&s->ring->tail);
@@ -161,15 +158,15 @@ static int sleep_for_space(slipring_publisher *pub, int64_t until) {
     return slr_sleep(space, value, until) == EINTR ? SLIPRING_INTERRUPTED : SLIPRING_OK;
 }
 
-/* A stride: taking room message by message as a reader makes it would pass its line to and fro for each. */
+/* Return whether a stride is free. Claiming each message as soon as a reader frees it would move its cache line to and fro. */
 static bool stride_is_free(const slipring_publisher *pub) {
     const struct slr_segment *s = pub->s;
     uint64_t bytes = s->capacity / 16;
     return slr_readers_passed(s, s->slot_count / 16, bytes > pub->refused_size ? bytes : pub->refused_size);
 }
 
-/* Spins until a stride is free, then takes whatever there is, else sleeps. Readers wake us when they have made room
- * worth waking for. Their deaths, and the odd wake-up they skip to stay fast, are covered by sleeping in slices. */
+/* Spin until a stride is free. If there is room then, return; otherwise sleep. Readers wake publishers after they have freed a
+ * stride. The slices of the sleep cover deaths of readers and the wake-ups that readers skip to stay fast. */
 int slipring_publisher_wait_space(slipring_publisher *pub, int64_t deadline_ns) {
     int64_t begun = slr_clock_monotonic_ns();
     do

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A publisher as its own files see it: publisher.c (life), send.c, publisher.c, publisher.c (waiting for room), and as those see it
- * who work on one: frames/writer.c, frames/buffers.c.
- *
- * What send.c and publisher.c do alike on the way from a body to a message: begin (which takes the texts in), check the size and
- * now and then the file, claim, write body and texts, finish.
+ * A publisher, for the files that work on it: publisher.c (open, close, wait for room), send.c (all ways to send) and the frame
+ * writer (frames/writer.c, frames/buffers.c).
  */
 #ifndef SLR_PORTS_PUBLISHER_H
 #define SLR_PORTS_PUBLISHER_H
@@ -31,7 +28,7 @@ struct slipring_publisher {
     struct slr_tsc_clock clock;
     int64_t next_file_check_ns, slice_ns;
     _Atomic uint64_t interrupted;
-    /* The block stored behind a body: type, then sender, then zeros up to a whole word. Rebuilt when one of them changes. */
+    /* The block stored behind a body: type, then sender, then zeros up to a whole word. Rebuilt when type or sender changes. */
     uint8_t type_size, sender_size;
     union {
         uint8_t meta[SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER + 8];
@@ -39,7 +36,7 @@ struct slipring_publisher {
     };
     uint8_t own_sender_size;
     uint8_t own_sender[SLIPRING_MAX_SENDER];
-    bool meta_is_own; /* its sender is our own */
+    bool meta_is_own; /* the sender in it is the publisher's own */
 };
 
 /* publisher.c */
@@ -52,14 +49,15 @@ static inline int slr_publisher_usable(slipring_publisher *pub) {
     return slr_segment_check(pub->s);
 }
 
-/* Before something becomes readable, until readers were woken: whoever dies between has the kernel wake them. */
+/* Set before a message becomes readable, cleared after readers were woken. If the process dies in between, the kernel wakes
+ * them. */
 static inline void slr_readers_death_wake_set(slipring_publisher *pub) {
     slr_death_wake_set(SLR_DEFECT(publisher_sets_no_death_wake) ? &pub->s->readers->space : &pub->s->readers->orphan);
 }
 
 static inline void slr_wake_readers(slipring_publisher *pub) {
-    /* Between publishing a message and looking for sleepers; partner: the sleeper announces itself, then looks for a
-     * message. Without it both may miss the other and the wake-up is lost. */
+    /* Orders the store of the message before the load of the sleepers. Partner: a sleeper announces itself, then checks for a
+     * message (slr_read_may_have_message). Without it each may miss the other, and the wake-up is lost. */
     if (SLR_DEFECT(death_wake_cleared_before_wake)) slr_death_wake_clear();
     slr_fence_seq_cst();
     SLR_CRASH_POINT("send.before_wake");

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading. A reader polls the word of the slot its position falls on; READY with the right lap is a message.
+ * Reading. A reader polls the word of the slot of its position. READY with the right lap is a message.
  *
- * By copy, without a hold: acquire the word, take the slot's fields and the payload by relaxed copies, fence, and look
- * at oldest. If it is still not past us, nothing we copied had been overwritten; else we were lapped: go on at oldest,
- * and count as lost the messages that lay between (loss.c). Laps are full width, so a reader any number of laps behind
- * knows it.
+ * By copy, without a hold: load the word with acquire, copy the fields of the slot and the payload with relaxed loads, fence, and
+ * load oldest. If oldest has not passed the position, nothing that was copied had been overwritten. Otherwise the reader was
+ * lapped: it continues at oldest and counts the messages in between as lost (loss.c). Laps have full width, so a reader that
+ * is any number of laps behind notices it.
  *
- * Safe readers (reliable, or with a cursor on a reliable topic) have a hold at or below their position: no check.
+ * A reliable reader, also by a cursor on a reliable topic, has a hold at or below its position and needs no check.
  *
- * Every value is checked or masked before it is used: contents can be wrong, not dangerous.
+ * Every value is checked or masked before it is used: contents can be wrong but not dangerous.
  *
- * Conflating readers want only the newest. They jump ahead in O(1) and count what they passed over afterwards, a few
- * slots at a time: every message in [start, settled) that was not received was filtered away.
+ * A conflating reader receives only the newest message. It jumps ahead in O(1) and counts the skipped messages later, some slots
+ * at a time: every message in [start, settled) that was not received was filtered.
  *
- * Many messages in one go, shown to a sink in place.
+ * Draining shows many messages in shared memory to a sink.
  */
 #include "base/copy.h"
 #include "base/defects.h"
@@ -22,7 +22,7 @@
 #include "ring/loss.h"
 #include "wait/futex.h"
 
-#define AHEAD 16 /* messages: their slots and bytes are on the way while we copy */
+#define AHEAD 16 /* messages: how far ahead slots and payload are prefetched */
 
 int slr_read_check(slipring_subscriber *sub) {
     if (slr_load_relaxed(&sub->interrupted) && !SLR_DEFECT(closing_does_not_end_a_wait))
@@ -34,8 +34,8 @@ bool slipring_subscriber_intact(const slipring_subscriber *sub) { return slr_int
 
 /* Progress, which publishers and `stats` see ----------------------------------------------------------------- */
 
-/* Publishers waiting for space are woken when there is some worth it: a sixteenth of the ring, or nothing left to
- * read. No fence: a wake-up missed here is made good by the next, or by the end of the publisher's slice. */
+/* Wake publishers that wait for room when a sixteenth of the ring is free, or nothing is left to read. No fence: the next
+ * wake-up, or the end of the publisher's slice, makes up for a missed one. */
 static void help_publishers(slipring_subscriber *sub, bool always) {
     if (!sub->holds_position || !sub->s->readers_writable) return;
     if (!always && sub->progress_messages < sub->s->slot_count / 16 && sub->progress_bytes < sub->s->capacity / 16) return;
@@ -60,7 +60,7 @@ static void advance(slipring_subscriber *sub) {
     sub->progress_bytes += sub->peeked_size;
 }
 
-/* Lapped: go on at the oldest message, and count what was lost ----------------------------------------------- */
+/* Lapped: continue at the oldest message and count the loss ----------------------------------------------- */
 
 static int resync(slipring_subscriber *sub) {
     const struct slr_segment *s = sub->s;
@@ -76,7 +76,7 @@ static int resync(slipring_subscriber *sub) {
     return SLIPRING_OK;
 }
 
-/* Conflate: the newest message, and accounts settled behind it ----------------------------------------------- */
+/* Conflate: read the newest message, count the skipped ones later ----------------------------------------------- */
 
 void slr_read_settle(slipring_subscriber *sub, uint64_t limit) {
     const struct slr_segment *s = sub->s;
@@ -109,8 +109,8 @@ static void conflate_to(slipring_subscriber *sub, uint64_t position) {
     slr_read_show_progress(sub);
 }
 
-/* The newest message that passes the filter, at or after position; those between are filtered away. A slot found
- * overtaken is an answer: everything below it is gone too, and everything above was looked at. */
+/* Return the newest message that passes the filter, at or after position; the messages in between are filtered. The search ends
+ * at an overtaken slot: everything below it is gone, too, and everything above it was checked. */
 static SLR_NOINLINE int peek_newest(slipring_subscriber *sub, slipring_message *out) {
     const struct slr_segment *s = sub->s;
     uint64_t oldest = slr_load_acquire(&s->ring->oldest); /* before tail, which only grows: so it cannot be beyond it */
@@ -120,7 +120,7 @@ static SLR_NOINLINE int peek_newest(slipring_subscriber *sub, slipring_message *
     uint64_t lowest = newest - sub->position > s->slot_count ? newest - s->slot_count : sub->position;
     if ((int64_t)(oldest - newest) > 1) return slr_error_damaged("oldest is beyond tail");
     if (!sub->holds_position && lowest < oldest) lowest = oldest;
-    uint64_t next = newest; /* where to look from next time: not past a claim that may yet be committed */
+    uint64_t next = newest; /* where the next search begins: not past a claim that may still be committed */
     for (uint64_t seq = newest; seq-- > lowest;) {
         enum slr_slot_state state = slr_slot_read(s, seq, &word);
         if (state == SLR_OVERTAKEN) break;
@@ -137,12 +137,12 @@ static SLR_NOINLINE int peek_newest(slipring_subscriber *sub, slipring_message *
     return SLIPRING_EMPTY;
 }
 
-/* The peeked message was overwritten. LAPPED: go on from where the position is now, which is further than before. */
+/* The peeked message was overwritten. Advance the position; LAPPED: read again from there. */
 static SLR_NOINLINE int give_up_peeked(slipring_subscriber *sub) {
     sub->peeked = false;
     int code = SLIPRING_OK;
     if (sub->conflate)
-        conflate_to(sub, sub->position + 1); /* that one is gone; the newest is further on */
+        conflate_to(sub, sub->position + 1); /* this message is gone; the newest one is behind it */
     else
         code = resync(sub);
     return code ? code : SLIPRING_LAPPED;
@@ -154,7 +154,7 @@ static SLR_NOINLINE int peek_next(slipring_subscriber *sub, slipring_message *ou
     const struct slr_segment *s = sub->s;
     uint64_t begun = sub->position;
     int code = SLIPRING_EMPTY;
-    /* Not more than a ring's worth of passing over at a time: hostile contents cannot keep us here. */
+    /* Pass at most one ring of slots in a call, so that tampered contents cannot cause an endless loop. */
     for (uint64_t steps = 0; steps <= s->slot_count; steps++) {
         uint64_t word;
         enum slr_slot_state state = slr_slot_read(s, sub->position, &word);
@@ -183,7 +183,7 @@ static SLR_NOINLINE int peek_next(slipring_subscriber *sub, slipring_message *ou
     return code;
 }
 
-/* After slr_read_check: the next message, in place. */
+/* Return the next message in shared memory; after slr_read_check. */
 static int peek_message(slipring_subscriber *sub, slipring_message *out) {
     sub->peeked = false;
     int code = SLIPRING_LAPPED;
@@ -226,7 +226,7 @@ static int try_recv(slipring_subscriber *sub, void *buffer, size_t buffer_size, 
         if (out->size > buffer_size && slipring_subscriber_intact(sub))
             return slr_error(SLIPRING_TOO_LARGE, "buffer", "the next message has %u bytes, but the buffer has %zu", out->size,
                              buffer_size);
-        if (out->size > buffer_size) out->size = (uint32_t)buffer_size; /* not its real size: accept will say so */
+        if (out->size > buffer_size) out->size = (uint32_t)buffer_size; /* not the real size: accept returns LAPPED */
         slr_copy_out(buffer, out->body, out->size);
         slr_copy_out(meta, out->meta, (size_t)out->type_size + out->sender_size);
         code = slipring_subscriber_accept(sub);
@@ -249,9 +249,8 @@ int slipring_subscriber_recv(slipring_subscriber *sub, void *buffer, size_t buff
 
 /* Many messages, shown to a sink in place -------------------------------------------------------------------- */
 
-/* As many as follow each other without anything to be passed over, a sixteenth of the ring at most: publishers may be
- * waiting for what we have read. Stops at whatever is not a complete message; the general way finds out what it is.
- * OK: go on; else the code to return if *count is 0. */
+/* Show consecutive complete messages, at most a sixteenth of the ring: publishers may be waiting for room. Stop at any other slot;
+ * drain_any handles it. OK: continue; otherwise the code to return if *count is 0. */
 static int drain_plain(slipring_subscriber *sub, size_t limit, slipring_sink sink, void *context, size_t *count) {
     const struct slr_segment *s = sub->s;
     slipring_message m;
@@ -259,7 +258,7 @@ static int drain_plain(slipring_subscriber *sub, size_t limit, slipring_sink sin
     bool refused = false, overwritten = false;
     if (limit > s->slot_count / 16) limit = s->slot_count / 16;
     for (; seq - begun < limit && bytes < s->capacity / 16 && slr_ready_at(s, seq); seq++) {
-        bool fetch = seq + AHEAD - begun < limit; /* not what may be being written: its writer would have to get it back */
+        bool fetch = seq + AHEAD - begun < limit; /* not a slot that is being written: its writer would have to fetch it again */
         if (fetch) __builtin_prefetch(slr_slot_of(s, seq + AHEAD));
         if (slr_describe(sub, seq, &m)) break;
         if (fetch) __builtin_prefetch(m.body + AHEAD * 64);
@@ -271,7 +270,7 @@ static int drain_plain(slipring_subscriber *sub, size_t limit, slipring_sink sin
     sub->progress_messages += seq - begun;
     sub->progress_bytes += bytes;
     *count = (size_t)(seq - begun);
-    if (overwritten) return give_up_peeked(sub); /* the sink has one message too many: beyond *count */
+    if (overwritten) return give_up_peeked(sub); /* the sink has one invalid message beyond *count */
     return refused ? SLIPRING_FULL : SLIPRING_OK;
 }
 
@@ -282,7 +281,7 @@ static int drain_any(slipring_subscriber *sub, size_t limit, slipring_sink sink,
         code = peek_message(sub, &message);
         if (code || !sink(context, &message)) break;
         if (!slr_intact(sub, sub->position)) {
-            code = give_up_peeked(sub); /* the sink has one message too many: beyond *taken */
+            code = give_up_peeked(sub); /* the sink has one invalid message beyond *count */
             break;
         }
         advance(sub);
@@ -297,7 +296,7 @@ int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_s
     sub->peeked = false;
     if (!code && slr_reads_all(sub)) code = drain_plain(sub, limit, sink, context, &count);
     if (!code && !count) code = drain_any(sub, limit, sink, context, &count);
-    if (code == SLIPRING_FULL) code = SLIPRING_OK; /* the sink is, not the ring */
+    if (code == SLIPRING_FULL) code = SLIPRING_OK; /* the sink is full, not the ring */
     sub->peeked = false;
     if (count) sub->slice_ns = 0;
     *taken = count;
@@ -311,7 +310,7 @@ int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_s
 bool slr_read_may_have_message(slipring_subscriber *sub, bool *behind_claim) {
     const struct slr_segment *s = sub->s;
     uint64_t word;
-    /* Sequentially consistent: the second half of announcing oneself as a sleeper; partner: wake_readers. */
+    /* Sequentially consistent: a sleeper announces itself, then checks. Partner: slr_wake_readers. */
     slr_fence_seq_cst();
     enum slr_slot_state state = slr_slot_read_word(s, sub->position, &word);
     *behind_claim = state == SLR_OPEN_CLAIM && slr_counted(s, sub->position);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every way of reading (read.c, columns.c) does with a complete message: describe it, and check after copying that it
- * was not overwritten.
+ * The steps that all ways to read (read.c, columns.c) share: describe a complete message, and check a copy of it.
  */
 #ifndef SLR_PORTS_READ_H
 #define SLR_PORTS_READ_H
@@ -11,10 +10,10 @@
 #include "ports/subscriber.h"
 #include "ring/slot_state.h"
 
-/* True if what was copied of sequence seq is what its writer wrote. */
+/* Return true if the copy of sequence seq was not overwritten while it was made. */
 static inline bool slr_intact(const slipring_subscriber *sub, uint64_t seq) {
     if (sub->holds_position) return true;
-    slr_fence_acquire(); /* partner: the writer's fence before it overwrites */
+    slr_fence_acquire(); /* partner: the fence of the writer before it overwrites */
     return SLR_DEFECT(no_recheck_after_copy) || slr_load_relaxed(&sub->s->ring->oldest) <= seq;
 }
 
@@ -40,7 +39,7 @@ static inline int slr_describe(const slipring_subscriber *sub, uint64_t seq, sli
     return SLIPRING_OK;
 }
 
-/* Nothing is passed over but what never became a message. */
+/* Whether the subscriber receives every message: no filter, no conflation. */
 static inline bool slr_reads_all(const slipring_subscriber *sub) { return !sub->conflate && !sub->filter; }
 
 #endif

@@ -20,14 +20,14 @@
 #include "base/error.h"
 #include "ports/publisher.h"
 
-#define RUN 32         /* messages claimed at once, at most: messages of other publishers queue behind them */
+#define RUN 32         /* most messages claimed at once: messages of other publishers wait behind them */
 #define AHEAD 8        /* messages: how far ahead of the claim memory is prefetched */
 #define FILE_CHECK_NS INT64_C(500000000) /* how often a busy publisher checks that its file still has a name */
 
 /* Admit ----------------------------------------------------------------------------------------------------- */
 
 struct message_meta {
-    const char *type, *sender; /* sender NULL: our own */
+    const char *type, *sender; /* sender NULL: the publisher's own */
     size_t type_size, sender_size;
 };
 
@@ -68,11 +68,11 @@ static inline int check_size(const slipring_publisher *pub, size_t size, uint64_
                      size, (unsigned long long)*reserved, (unsigned long long)pub->s->capacity);
 }
 
-/* Now and then; the time is at hand anyway. */
+/* At most every FILE_CHECK_NS; the time was read for the message anyway. */
 static inline int check_file(slipring_publisher *pub, int64_t now) {
     if (now < pub->next_file_check_ns && pub->next_file_check_ns - now <= FILE_CHECK_NS) return SLIPRING_OK;
     int code = slr_segment_check_file(pub->s);
-    /* Else the next one asks, and is refused, too. */
+    /* On failure the next send checks again and fails, too. */
     if (!code || SLR_DEFECT(refused_publisher_may_send)) pub->next_file_check_ns = now + FILE_CHECK_NS;
     return code;
 }
@@ -86,11 +86,11 @@ static inline int claim_space(slipring_publisher *pub, uint64_t reserved, bool v
 }
 
 static inline uint8_t *body_address(const struct slr_segment *s, uint64_t start) {
-    return s->payload + (start & s->payload_mask & ~UINT64_C(7)); /* aligned, whatever we were told */
+    return s->payload + (start & s->payload_mask & ~UINT64_C(7)); /* aligned, whatever the contents are */
 }
 
-/* What comes next is still with the readers; it takes as long to get as some messages take to write. step: from the first
- * bytes of one of them to the next's. */
+/* Prefetch the memory of a later message, which is still in the caches of readers: fetching it takes as long as writing several
+ * messages. step: distance of two messages. */
 static inline void prefetch_ahead(const slipring_publisher *pub, const struct slr_claimed *claim, uint64_t step) {
     slr_prefetch_write(slr_slot_of(pub->s, claim->seq + AHEAD));
     slr_prefetch_write(body_address(pub->s, claim->start + AHEAD * step));
@@ -100,7 +100,7 @@ static inline void prefetch_ahead(const slipring_publisher *pub, const struct sl
 
 static inline size_t meta_word_count(const slipring_publisher *pub) { return slr_round8(meta_size(pub)) / 8; }
 
-/* Behind a body at `payload`: type and sender, so many words. */
+/* Write type and sender, in `words` words, behind the body at `payload`. */
 static inline void write_meta(const slipring_publisher *pub, size_t words, uint8_t *payload, size_t size) {
     _Atomic uint64_t *to = (_Atomic uint64_t *)(void *)(payload + slr_round8(size));
     for (size_t i = 0; i < words; i++) slr_store_relaxed(to + i, pub->meta_words[i]);
@@ -141,7 +141,7 @@ static inline int send_one(slipring_publisher *pub, const void *body, size_t siz
 static inline int try_send(slipring_publisher *pub, const void *body, size_t size, const struct message_meta *meta,
                            int64_t time_ns, uint64_t *seq) {
     uint64_t reserved = 0;
-    /* A reader that waits for it has the line of our slot. It comes while we make ready. */
+    /* A waiting reader has the cache line of the slot. Fetch it during the preparations. */
     slr_prefetch_write(slr_slot_of(pub->s, slr_load_relaxed(&pub->s->ring->tail)));
     int64_t now = slr_tsc_clock_now_ns(&pub->clock);
     int code = admit(pub, meta);
@@ -229,7 +229,7 @@ static inline bool takes_as_much(const slipring_publisher *pub, size_t size, uin
     return size <= UINT32_MAX && slr_reserved(size, meta_size(pub)) == reserved;
 }
 
-/* How many of these take as much room as the first, RUN at most. */
+/* Return how many of these need as much room as the first one, at most RUN. */
 static inline size_t run_of(const slipring_publisher *pub, const slipring_body *bodies, size_t count, uint64_t reserved) {
     size_t run = 1, size = bodies[0].size;
     if (count > RUN) count = RUN;
@@ -237,8 +237,8 @@ static inline size_t run_of(const slipring_publisher *pub, const slipring_body *
     return run;
 }
 
-/* The same for those claimed at once whose slots are in a row, with what they share in variables of our own: the compiler
- * would read it again after every shared access. */
+/* Write and commit messages that were claimed at once and have consecutive slots. Their common values are local copies: the
+ * compiler would otherwise read them again after every shared access. */
 static struct slr_claimed write_and_commit_run(slipring_publisher *pub, struct slr_claimed claim, const slipring_body *bodies,
                                                size_t run, uint64_t reserved, int64_t now) {
     const struct slr_segment s = *pub->s;
@@ -249,9 +249,9 @@ static struct slr_claimed write_and_commit_run(slipring_publisher *pub, struct s
     const uint64_t ready = slr_ready_word(&claimer, &s, claim.seq);
     uint64_t published = slr_load_relaxed(&self->published), bytes = slr_load_relaxed(&self->bytes);
     struct slr_slot *slot = slr_slot_of(&s, claim.seq);
-    uint8_t *payload = body_address(&s, claim.start); /* mapped twice in a row: so all of them are */
+    uint8_t *payload = body_address(&s, claim.start); /* contiguous, because the payload is mapped twice in a row */
     for (const slipring_body *body = bodies; body < bodies + run; body++, slot++, payload += reserved) {
-        slr_prefetch_write(payload + ahead); /* of the next run, if there is one */
+        slr_prefetch_write(payload + ahead); /* for the next run */
         slr_prefetch_write(slot + RUN);
         slr_copy_in(payload, body->data, body->size);
         write_meta(pub, meta_words, payload, body->size);
@@ -262,10 +262,10 @@ static struct slr_claimed write_and_commit_run(slipring_publisher *pub, struct s
         slr_store_relaxed(&self->bytes, bytes += body->size);
     }
     pub->claimer = claimer;
-    return claim; /* what follows them */
+    return claim; /* the claim that follows the run */
 }
 
-/* As many as can be claimed at once: how many, 0 if only one by one. */
+/* Send as many messages as can be claimed at once; return their number, 0 if only single messages can be claimed. */
 static inline size_t send_run(slipring_publisher *pub, const slipring_body *bodies, size_t count, uint64_t reserved,
                               int64_t now, uint64_t *last_seq) {
     struct slr_claimed claim;
@@ -317,13 +317,13 @@ static int try_loan(slipring_publisher *pub, size_t size, const char *type, size
     if (!code) code = check_size(pub, size, &reserved);
     if (!code) code = check_file(pub, slr_tsc_clock_now_ns(&pub->clock));
     if (code) return code;
-    /* Among many writers every claim is seen by others. */
+    /* With many writers every claim is visible. */
     if (pub->s->writers == SLR_ONE || !slr_claim_quickly(&pub->claimer, reserved, 1, &claim)) {
         code = claim_space(pub, reserved, true, &claim);
         if (code) return code;
     }
     prefetch_ahead(pub, &claim, reserved);
-    /* The lengths go into the slot now: the type in use may have changed by the time of the commit. */
+    /* Store the lengths now: the current type may be another one at the commit. */
     slr_store_relaxed(&slr_slot_of(pub->s, claim.seq)->lengths, slr_lengths(size, pub->type_size, pub->sender_size));
     write_meta(pub, meta_word_count(pub), body_address(pub->s, claim.start), size);
     *out = (slipring_claim){
@@ -342,7 +342,7 @@ int slipring_publisher_claim(slipring_publisher *pub, size_t size, const char *t
     }
 }
 
-/* The claim is ours until now: its slot's lengths are as try_loan stored them. */
+/* The claim still belongs to this publisher, so the slot has the lengths that try_loan stored. */
 int slipring_publisher_commit(slipring_publisher *pub, const slipring_claim *claim) {
     int code = slr_segment_check(pub->s);
     if (code) return code;

@@ -2,34 +2,33 @@
  *
  * Claim: how a writer gets the next sequence and its memory.
  *
- * Many writers, lock-free with helping. tail = i is the next sequence. A writer announces in its table entry how many
- * bytes it wants and then swaps slot i's word from its last lap to {CLAIMED, itself, lap of i}. That one swap decides
- * who owns i, and with the announced size, which stays as it is until tail has passed i, also where i ends. Whoever
- * finds slot i claimed while tail is still i finishes the claim for its owner: end[i] = end[i-1] + announced size, by a
- * swap from the old value (positions never repeat, so a late helper fails), then tail from i to i+1. So a writer that
- * dies or stops between any two steps holds up nobody, and there is no instant at which a reserved sequence has no
- * known owner.
+ * Many writers: lock-free with helping. tail = i is the next sequence. A writer announces in its table entry how many bytes it
+ * needs. Then it swaps the word of slot i from its last lap to {CLAIMED, itself, lap of i}. This swap decides which writer
+ * owns i. The announced size stays unchanged until tail has passed i, so the swap also decides where i ends. A writer that
+ * finds slot i claimed while tail is still i finishes the claim for its owner: it swaps end[i] from its old value to
+ * end[i-1] + announced size, then tail from i to i+1. Positions never repeat, so the swap of a late helper fails. A writer
+ * that dies or stops between two steps therefore blocks no other writer, and every reserved sequence has a known owner.
  *
- * A run of messages of one size is claimed at once: the announcement also says how many. The swap of the first slot's
- * word decides over all, since nobody claims a sequence that tail has not reached. The owner marks the others by plain
- * stores, a helper by swaps from their last lap; then tail passes all of them in one move, and each is a claim by itself.
+ * A run of messages of one size is claimed at once; the announcement contains their number. The swap of the first slot's word
+ * decides for all of them, because no writer claims a sequence that tail has not reached. The owner marks the other slots by
+ * plain stores, a helper by swaps from their last lap. Then tail passes all of them in one step, and each is a claim of its own.
  *
- * One writer: the same layout by plain stores. A message is written first and its word stored READY; tail follows. A
- * loan is made visible as CLAIMED, since later messages may be committed before it.
+ * One writer: the same layout with plain stores. The message is written first and its word is stored READY; then tail follows.
+ * A loan becomes visible as CLAIMED, because later messages may be committed before it.
  *
- * Commit is a release store of READY by the owner; a claim ends GONE if its owner aborts it or is proven dead.
+ * Commit is a release store of READY by the owner. A claim becomes GONE if its owner aborts it or is proven dead.
  *
- * A model of it is checked by spin: core/models/claim.pml.
+ * The model core/models/claim.pml is checked by Spin.
  */
 #include "ring/claim.h"
 
 #include "base/defects.h"
 #include "base/error.h"
 
-#define MANY_ATTEMPTS 1000000 /* retries are for contention; this many mean damaged contents */
-#define MANY_RECLAIMS 20000   /* the same, and each looks at all readers: hostile hands must not keep us for long */
+#define MANY_ATTEMPTS 1000000 /* retries happen under contention; so many mean damaged contents */
+#define MANY_RECLAIMS 20000   /* the same; each scans all readers, so tampering must not cause many */
 
-/* A reclaim that does not lose to others passes one slot at least. */
+/* A reclaim that does not fail because of others passes at least one slot. */
 static uint64_t most_reclaims(const struct slr_segment *s) {
     return s->slot_count + (SLR_DEFECT(reclaims_without_limit) ? UINT64_C(1000000000) : MANY_RECLAIMS);
 }
@@ -38,10 +37,11 @@ static bool valid_announcement(const struct slr_segment *s, uint64_t size, uint6
     return size >= 8 && size % 8 == 0 && count < s->slot_count && size <= s->capacity / count;
 }
 
-/* One slot of a claim from i on that ends at `right`; false if tail is no longer i: what we read may be newer. */
+/* Complete one slot of a claim that starts at i; the slot ends at `right`. False if tail is no longer i: the values read may be
+ * newer. */
 static bool help_one(const struct slr_segment *s, uint64_t i, uint64_t seq, uint32_t owner, uint64_t right) {
     struct slr_slot *slot = slr_slot_of(s, seq);
-    /* Acquire: so that the look at tail below says of which lap they are. */
+    /* Acquire: the load of tail below must come after these, to show that they belong to this lap. */
     uint64_t end = slr_load_acquire(&slot->end), word = slr_load_acquire(&slot->word);
     if (slr_load_acquire(&s->ring->tail) != i) return false;
     SLR_CRASH_POINT("help.before_end");
@@ -52,16 +52,16 @@ static bool help_one(const struct slr_segment *s, uint64_t i, uint64_t seq, uint
     return true;
 }
 
-/* Slot i carries lap(i), tail is (or was) still i. */
+/* Finish the claim of slot i, which has lap(i), while tail is (or was) i. */
 static int help(const struct slr_segment *s, uint64_t i, uint64_t word) {
     uint32_t owner = slr_word_writer(word);
     if (owner >= s->writer_count && !SLR_DEFECT(claim_of_any_writer))
         return slr_error_damaged("a claim names an impossible writer");
     uint64_t start = slr_start_of(s, i);
-    /* Acquire, partner of the owner's release: a want of a later claim comes with a later tail. */
+    /* Acquire, partner of the owner's release in slr_reserve: with a later announcement this thread sees a later tail, too. */
     uint64_t announced = slr_load_acquire(&s->writer[owner].want), size = announced & SLR_ANNOUNCED_SIZE, count = (announced >> 48) + 1;
     if (SLR_DEFECT(helper_finishes_first_of_run)) count = 1;
-    if (slr_load_acquire(&s->ring->tail) != i) return SLIPRING_OK; /* finished meanwhile */
+    if (slr_load_acquire(&s->ring->tail) != i) return SLIPRING_OK; /* already finished */
     if (!valid_announcement(s, size, count)) return slr_error_damaged("a claim has an impossible size");
     for (uint64_t k = 0; k < count; k++)
         if (!help_one(s, i, i + k, owner, start + (k + 1) * size)) return SLIPRING_OK;
@@ -81,7 +81,7 @@ void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint3
     uint64_t tail = slr_load_acquire(&s->ring->tail);
     uint64_t word = slr_load_acquire(&slr_slot_of(s, tail)->word);
     if (!SLR_DEFECT(uncounted_claim_left)) slr_claimer_help(s);
-    /* The one writer before us died between a word and its tail; the slot's end was stored before its word. */
+    /* The previous single writer died between the word and tail; it stored the end of the slot before the word. */
     if (s->writers == SLR_ONE && slr_word_lap(word) == slr_lap(s, tail)) slr_store_release(&s->ring->tail, tail + 1);
     SLR_CRASH_POINT("attach.before_abandon");
     if (!SLR_DEFECT(restart_leaves_claims_open)) slr_abandon_claims(s, entry);
@@ -91,8 +91,8 @@ void slr_claimer_start(struct slr_claimer *c, const struct slr_segment *s, uint3
     c->freed_start = slr_start_of(s, c->freed);
 }
 
-/* While tail is i neither slot i-1 nor slot freed-1 can have been claimed anew: so, with tail looked at last, freed and
- * where it begins belong together. Kept: freed only grows, what was free stays so for us until we use it. */
+/* While tail is i, slots i-1 and freed-1 cannot be claimed again. tail is loaded last, so freed and its start belong together.
+ * The values are stored: freed only grows, so free memory stays free until this writer uses it. */
 static bool refresh_freed(struct slr_claimer *c, uint64_t i) {
     const struct slr_segment *s = c->s;
     uint64_t freed = slr_load_acquire(SLR_DEFECT(writers_trust_oldest) ? &s->ring->oldest : &s->ring->freed);

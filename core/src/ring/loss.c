@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reading side of passed[] and abandoned[] (see reclaim.c): with oldest = b, n = passed[b] - b sequences below b were
- * abandoned. A reader that counted those below its position knows by that how many of the gap's sequences never were
- * messages. One that joined behind an open claim cannot know its count; it looks at the latest of them, at
- * abandoned[n-1], abandoned[n-2] and so on, down to `from`; from then on it knows.
+ * The reading side of passed[] and abandoned[] (see reclaim.c). With oldest = b, n = passed[b] - b sequences below b were
+ * abandoned. A reader that has counted the abandoned sequences below its position computes from n how many of the skipped
+ * sequences were messages. A reader that started behind an open claim does not know its count. It reads the latest
+ * entries abandoned[n-1], abandoned[n-2] … down to `from`; from then on it knows the count.
  */
 #include "ring/loss.h"
 
 #include "base/defects.h"
 
-#define ATTEMPTS 1000 /* each fails only if a stride was reclaimed meanwhile */
+#define ATTEMPTS 1000 /* each fails only if a stride was reclaimed in the meantime */
 
 bool slr_loss_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *abandoned) {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -20,11 +20,11 @@ bool slr_loss_oldest(const struct slr_segment *s, uint64_t *oldest, uint64_t *ab
     return false;
 }
 
-/* Beyond a whole ring of them the rest counts as messages. */
+/* If more sequences than slots were abandoned, the rest counts as messages. */
 bool slr_loss_abandoned(const struct slr_segment *s, uint64_t from, uint64_t oldest, uint64_t below, uint64_t *count) {
     for (*count = 0; *count < below && *count < s->slot_count; ++*count) {
         uint64_t seq = slr_load_acquire(&s->abandoned[(below - 1 - *count) & s->slot_mask]);
-        /* Recorded for a boundary beyond oldest: by somebody who is ahead of us, or who never moved oldest there. */
+        /* Recorded for a boundary beyond oldest, by a reclaimer that is ahead or that did not move oldest there. */
         if (seq >= oldest) return slr_load_acquire(&s->ring->oldest) == oldest;
         if (seq < from) break;
     }

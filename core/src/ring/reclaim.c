@@ -2,33 +2,32 @@
  *
  * Reclaim: making room for the next message.
  *
- * Two limits only grow, both by compare-and-swap, so a reclaimer may die between any two steps and the next one
- * goes on from there:
+ * Two limits only grow, both by compare-and-swap. A reclaimer may die between any two steps; the next one continues:
  *
- *   oldest  the lowest sequence that may be read without a hold. It is moved first, in strides of a sixteenth of the
- *           ring (readers validate against it, and a stride keeps its line in their cache), never past a reliable
- *           reader or cursor, and never past a claim whose owner may still commit it.
- *   freed   the lowest sequence whose memory may not be reused. It follows oldest only after a full fence and a look
- *           at *all* holds: a reader publishes its hold, fences, and checks oldest, so either we see the hold or the
+ *   oldest  the lowest sequence that may be read without a hold. It is moved first, in strides of a sixteenth of the ring:
+ *           readers validate against it, and a stride keeps its cache line with them. It never passes a reliable reader, a
+ *           cursor, or a claim whose owner may still commit it.
+ *   freed   the lowest sequence whose memory may not be reused. It follows oldest only after a full fence and a scan of *all*
+ *           holds. A reader publishes its hold, fences, and checks oldest. So either the reclaimer sees the hold, or the
  *           reader sees the new oldest. Claims test freed, never oldest.
  *
- * Sequences may be abandoned, and a reader that was lapped must know how many *messages* it lost. So before oldest
- * becomes b, a reclaimer stores
+ * Sequences may be abandoned, and a lapped reader must know how many *messages* it lost. So before oldest becomes b, a
+ * reclaimer stores
  *
- *   passed[b % slots] = b + n, n being the number of abandoned sequences below b, and
- *   abandoned[j % slots] = the j-th abandoned sequence, for each one it passes.
+ *   passed[b % slots] = b + n, where n is the number of abandoned sequences below b, and
+ *   abandoned[j % slots] = the j-th abandoned sequence, for each one that it passes.
  *
- * Both are determined by the settled slots below b, and grow: a value never comes again in its place, and a stale
- * reclaimer's compare-and-swap fails. See loss.c for the reading side.
+ * The settled slots below b determine both, and both only grow. So a value never repeats in its field, and the
+ * compare-and-swap of a stale reclaimer fails. loss.c is the reading side.
  *
- * A model of oldest, freed and the holds is checked by spin: core/models/reclaim.pml.
+ * The model core/models/reclaim.pml of oldest, freed and the holds is checked by Spin.
  *
- * Sweeping: what the dead left in the tables and the ring. Done at every attach, and by `slipring doctor`.
+ * Sweeping: removing what dead processes have left in the tables and in the ring. Done at every attach and by `slipring doctor`.
  *
- * No lock is needed. A claim's word names that claim for ever: seen CLAIMED, then its owner's entry seen unlocked, it can
- * only belong to the dead, and is swapped to GONE from exactly that word. An entry is freed by a swap from exactly the
- * state (incarnation and all) that was seen before its owner was seen dead. A model of it is checked by spin:
- * core/models/registration.pml.
+ * It needs no lock. The word of a claim identifies that claim forever. If the word is CLAIMED and then the entry of its
+ * owner is unlocked, the owner is dead, and the word is swapped to GONE from exactly that value. An entry is freed by a swap from
+ * exactly the state, with its incarnation, that was read before its owner was found dead. The model
+ * core/models/registration.pml is checked by Spin.
  */
 #include "base/clock.h"
 #include "base/crash_points.h"
@@ -39,22 +38,22 @@
 #include "topic/peers.h"
 #include "wait/futex.h"
 
-#define ATTEMPTS 1000 /* a swap fails only if others succeed; this often, only hostile hands make it */
+#define ATTEMPTS 1000 /* a swap fails only if another one succeeds; so many failures mean tampering */
 
 static uint32_t clamp(uint32_t value, uint32_t most) {
     return value < most || SLR_DEFECT(table_sizes_not_clamped) ? value : most;
 }
 
-/* The dead do not hold: freeing an entry is one compare-and-swap on exactly the state that was seen dead. A new
- * owner has another incarnation. */
+/* Lift the hold of a dead reader: free its entry by one compare-and-swap from exactly the state that was read. A new owner
+ * has another incarnation. */
 bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state) {
     if (!slr_reader_dead(s, entry)) return false;
     slr_cas(&s->reader[entry].state, state, slr_kind_next(state, SLR_KIND_FREE));
     return true;
 }
 
-/* The lowest sequence below limit that somebody keeps from being passed (reliable_only) or reused. With check_alive
- * (it costs a system call for each) the holds of the dead and expired are lifted. */
+/* Return the lowest sequence, at most limit, that must not be passed (reliable_only) or reused. With check_alive, which costs
+ * a system call for each hold, holds of dead readers and expired cursors are lifted. */
 static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, bool check_alive, uint64_t limit) {
     uint64_t freed = slr_load_acquire(&s->ring->freed);
     uint32_t readers = clamp(slr_load_acquire(&s->readers->high_reader), s->reader_count);
@@ -62,10 +61,10 @@ static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, boo
         uint64_t state = slr_load_acquire(&s->reader[e].state);
         if (slr_kind_is(state, SLR_KIND_FREE)) continue;
         if (reliable_only && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
-        /* Acquire: its copy of what it passed is done before we let that be reused. */
+        /* Acquire: the reader has copied what it passed before that memory is reused. */
         uint64_t hold = slr_load_acquire(&s->reader[e].hold);
-        /* Below freed it was never granted: its reader is about to find oldest beyond it. A reliable reader's 0 means
-         * that it is choosing its place. */
+        /* A hold below freed is not valid: its reader will find oldest beyond it. The value 0 of a reliable reader means that
+         * it is choosing its start. */
         if (hold < freed && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue;
         bool sweeps = check_alive && (!SLR_DEFECT(dead_holds_kept) || hold < freed);
         if (hold >= limit || (sweeps && slr_sweep_reader(s, e, state))) continue;
@@ -83,13 +82,13 @@ static uint64_t lowest_hold(const struct slr_segment *s, bool reliable_only, boo
     return limit;
 }
 
-/* Settled: committed, or abandoned because its owner is proven dead. */
+/* Return whether the claim is settled: committed, or abandoned because its owner is dead. */
 static bool settle(const struct slr_segment *s, uint32_t self, struct slr_slot *slot, uint64_t word, bool *gone) {
     *gone = slr_word_state(word) == SLR_GONE;
     if (slr_word_state(word) != SLR_CLAIMED) return true;
     uint32_t owner = slr_word_writer(word);
     if (owner == self || !slr_writer_dead(s, owner)) return false;
-    /* The word names one claim for ever, so this cannot hit a claim of the entry's next owner. */
+    /* The word identifies one claim forever, so this cannot affect a claim of the next owner. */
     *gone = slr_cas(&slot->word, word, slr_word(SLR_GONE, owner, slr_word_lap(word)));
     SLR_CRASH_POINT("reclaim.abandoned");
     return *gone;
@@ -101,7 +100,7 @@ struct walk {
 };
 
 struct goal {
-    uint64_t seq, position; /* 0: not short of these */
+    uint64_t seq, position; /* 0: enough of these */
 };
 
 static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint64_t from, uint64_t limit,
@@ -123,7 +122,7 @@ static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint
     return w;
 }
 
-/* Stores a value that follows from oldest being `from`; false if it has moved meanwhile. */
+/* Store a value that is valid while oldest is `from`; false if oldest has moved. */
 static bool record(const struct slr_segment *s, uint64_t from, _Atomic uint64_t *target, uint64_t value) {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         uint64_t old = slr_load_acquire(target);
@@ -150,7 +149,7 @@ static bool record_walk(const struct slr_segment *s, uint64_t from, const struct
 
 static void advance_freed(const struct slr_segment *s, bool check_alive) {
     uint64_t oldest = slr_load_acquire(&s->ring->oldest);
-    /* Partner: the fence between publishing a hold and checking oldest (hold.c, subscriber.c). */
+    /* Partner: the fence between publishing a hold and checking oldest (slipring_subscriber_hold, own_entry). */
     slr_fence_seq_cst();
     uint64_t limit = SLR_DEFECT(holds_ignored) ? oldest : lowest_hold(s, false, check_alive, oldest);
     uint64_t freed = slr_load_acquire(&s->ring->freed);
@@ -171,8 +170,7 @@ bool slr_readers_passed(const struct slr_segment *s, uint64_t slots, uint64_t by
     return tail - hold + slots < s->slot_count && slr_start_of(s, tail) - slr_start_of(s, hold) + bytes <= s->capacity;
 }
 
-/* How far oldest should go: a stride beyond what is needed of what is short, slots or payload, and no further for the
- * other's sake. */
+/* Return how far oldest should move: one stride more than needed, of slots or of payload, whichever is short. */
 static struct goal goal_of(const struct slr_segment *s, const struct slr_need *need) {
     uint64_t freed = slr_load_acquire(&s->ring->freed);
     struct goal goal = {0, 0};
@@ -182,7 +180,7 @@ static struct goal goal_of(const struct slr_segment *s, const struct slr_need *n
     return goal;
 }
 
-/* One round; SLIPRING_FULL if nothing moved. */
+/* Make one round; SLIPRING_FULL if nothing moved. */
 static int reclaim_round(const struct slr_segment *s, uint32_t self, const struct slr_need *need, bool check_alive) {
     uint64_t oldest = slr_load_acquire(&s->ring->oldest);
     uint64_t limit = need->seq;
@@ -199,7 +197,7 @@ static int reclaim_round(const struct slr_segment *s, uint32_t self, const struc
     SLR_CRASH_POINT("reclaim.after_oldest");
     advance_freed(s, check_alive);
     if (has_room(s, need) || slr_load_acquire(&s->ring->oldest) != oldest) return SLIPRING_OK;
-    if (slr_load_acquire(&s->ring->tail) != need->seq) return SLIPRING_OK; /* overtaken: look again */
+    if (slr_load_acquire(&s->ring->tail) != need->seq) return SLIPRING_OK; /* overtaken: claim again */
     return w.stale ? SLIPRING_CORRUPT : SLIPRING_FULL;
 }
 
@@ -215,7 +213,7 @@ int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_nee
     return code;
 }
 
-/* Sequences whose claims are counted in tail. One that is not yet has nobody behind it, and is finished first (help). */
+/* Return the sequences whose claims tail counts. A claim that tail does not count yet has no successor; help finishes it first. */
 static void claim_range(const struct slr_segment *s, uint64_t *from, uint64_t *to) {
     *to = slr_load_acquire(&s->ring->tail);
     *from = slr_load_acquire(&s->ring->freed);
@@ -256,7 +254,7 @@ uint32_t slr_sweep_writers(const struct slr_segment *s) {
         swept += slr_cas(&s->writer[e].state, state, slr_kind_next(state, SLR_KIND_FREE));
     }
     slr_fence_seq_cst();
-    if (swept) slr_wake_sleepers(&s->readers->wake); /* what stood behind their claims is readable now */
+    if (swept) slr_wake_sleepers(&s->readers->wake); /* messages behind their claims are readable now */
     return swept;
 }
 
@@ -271,12 +269,12 @@ uint32_t slr_sweep_readers(const struct slr_segment *s) {
     return swept;
 }
 
-/* The lock first, then the times: a reader that has just detached has touched its cursor before it let go. One that attaches
- * meanwhile swaps the state, too (cursor.c): one of us fails. */
+/* Check the lock first, then the times: a reader that has just detached touched its cursor before it released the lock. A reader
+ * that attaches at the same time swaps the state, too (cursor.c), and one of the two swaps fails. */
 bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state) {
     struct slr_cursor *c = &s->cursor[entry];
     if (slr_load_relaxed(&c->expires_ns) <= 0 || slr_cursor_attached(s, entry)) return false;
-    /* Whatever stands there: the difference of two times wraps, and a clock that was set back has not run out. */
+    /* Valid for any contents: the unsigned difference wraps, and after the clock was set back the cursor has not expired. */
     uint64_t idle_ns = SLR_DEFECT(cursor_age_overflows)
                            ? (uint64_t)(slr_clock_realtime_ns() - slr_load_acquire(&c->touched_ns))
                            : (uint64_t)slr_clock_realtime_ns() - (uint64_t)slr_load_acquire(&c->touched_ns);

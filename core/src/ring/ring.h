@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ring's vocabulary: words, laps, sizes. See claim.c, reclaim.c and read.c for the algorithm.
+ * Words, laps and sizes of the ring. claim.c, reclaim.c and read.c describe the algorithm.
  */
 #ifndef SLR_RING_RING_H
 #define SLR_RING_RING_H
@@ -21,14 +21,14 @@ static inline uint64_t slr_word_lap(uint64_t word) { return word >> 16; }
 static inline struct slr_slot *slr_slot_of(const struct slr_segment *s, uint64_t seq) {
     return &s->slot[seq & s->slot_mask];
 }
-/* Where the payload of seq begins: valid while slot seq-1 is not reused, that is while seq >= freed. Acquire: a look at
- * tail that follows, to see whether it was still valid, must not come before it. */
+/* Return where the payload of seq begins: valid while slot seq-1 is not reused, that is while seq >= freed. Acquire: a load of
+ * tail that then checks the validity must come after this one. */
 static inline uint64_t slr_start_of(const struct slr_segment *s, uint64_t seq) {
     return slr_load_acquire(&slr_slot_of(s, seq - 1)->end);
 }
 
 static inline uint64_t slr_round8(uint64_t size) { return (size + 7) & ~UINT64_C(7); }
-/* Never zero, so that payload positions never repeat. */
+/* Never zero: so payload positions never repeat. */
 static inline uint64_t slr_reserved(uint64_t body, uint64_t meta) {
     uint64_t size = slr_round8(body) + slr_round8(meta);
     return size ? size : 8;
@@ -47,14 +47,14 @@ static inline uint8_t slr_lengths_sender(uint64_t lengths) {
 
 static inline bool slr_kind_is(uint64_t state, enum slr_kind kind) { return (state & SLR_KIND_MASK) == kind; }
 static inline uint64_t slr_kind_incarnation(uint64_t state) { return state / SLR_INCARNATION; }
-/* The state an entry gets when its kind changes. */
+/* Return the state of an entry after a change of its kind. */
 static inline uint64_t slr_kind_next(uint64_t state, enum slr_kind kind) {
     return ((state & ~SLR_KIND_MASK) + SLR_INCARNATION) | (uint64_t)kind;
 }
 
 static inline bool slr_room(const struct slr_segment *s, uint64_t seq, uint64_t start, uint64_t size, uint64_t freed,
                             uint64_t freed_start) {
-    /* One slot stays unused, so that slot freed-1, which tells where freed begins, is never claimed. */
+    /* One slot stays unused: slot freed-1 contains the start of freed and must not be claimed. */
     return seq - freed < s->slot_count - 1 && start + size - freed_start <= s->capacity;
 }
 
@@ -66,21 +66,21 @@ struct slr_need {
     uint64_t size;
 };
 
-/* Makes room for need: OK (look again), FULL (somebody alive is in the way) or CORRUPT. */
+/* Make room for need: OK (try again), FULL (a live participant blocks it) or CORRUPT. */
 int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_need *need);
-/* Whether readers have passed enough for that much, as far as one look tells; changes nothing. */
+/* Return whether readers have passed that many slots and bytes at this moment; changes nothing. */
 bool slr_readers_passed(const struct slr_segment *s, uint64_t slots, uint64_t bytes);
-/* Frees a reader entry whose owner is dead: true if it was. */
+/* Free a reader entry whose owner is dead; true if it is dead. */
 bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state);
 
-/* reclaim.c --------------------------------------------------------------------------------------------------- */
+/* Sweep ----------------------------------------------------------------------------------------------------- */
 
-/* Marks what writer entry left claimed as abandoned: for the holder of its lock. */
+/* Mark the open claims of writer entry as abandoned. Only for the holder of its lock. */
 void slr_abandon_claims(const struct slr_segment *s, uint32_t entry);
-/* Settles the claims and frees the entries of the dead; how many entries. The ring must be mapped writable. */
+/* Settle the claims and free the entries of dead processes; return the number of entries. The ring must be mapped writable. */
 uint32_t slr_sweep_writers(const struct slr_segment *s);
 uint32_t slr_sweep_readers(const struct slr_segment *s);
-bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state); /* true if it was due */
+bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state); /* true if it has expired */
 void slr_sweep_cursors(const struct slr_segment *s);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One look at one slot, and what it says: how readers of every kind (read.c, read.c, read.c) see the ring.
+ * One load of the word of a slot, and its meaning for a reader (read.c, range.c).
  */
 #ifndef SLR_RING_SLOT_STATE_H
 #define SLR_RING_SLOT_STATE_H
@@ -11,11 +11,11 @@
 
 enum slr_slot_state { SLR_FOUND, SLR_NOTHING, SLR_OPEN_CLAIM, SLR_ABANDONED, SLR_OVERTAKEN, SLR_DAMAGED };
 
-/* slot_state.c: a claim that has not ended yet, and that is looked at for a little while. */
+/* slot_state.c: the state of an open claim, after a short spin. */
 enum slr_slot_state slr_slot_read_claim(const struct slr_segment *s, uint64_t seq, uint64_t word);
 
 static inline enum slr_slot_state slr_slot_read_word(const struct slr_segment *s, uint64_t seq, uint64_t *word) {
-    /* Acquire, partner of the release in slr_commit: a message that is READY is complete. */
+    /* Acquire, partner of the release in slr_commit: a READY message is complete. */
     *word = slr_load_acquire(&slr_slot_of(s, seq)->word);
     uint64_t lap = slr_word_lap(*word), mine = slr_lap(s, seq);
     if (lap != mine) return lap < mine || SLR_DEFECT(lapped_reader_sees_nothing) ? SLR_NOTHING : SLR_OVERTAKEN;
@@ -38,7 +38,7 @@ static inline enum slr_slot_state slr_slot_read(const struct slr_segment *s, uin
     return state == SLR_ABANDONED && !slr_counted(s, seq) ? SLR_NOTHING : state;
 }
 
-/* The usual case by itself: a complete message. */
+/* The usual case alone: a complete message. */
 static inline bool slr_ready_at(const struct slr_segment *s, uint64_t seq) {
     uint64_t word = slr_load_acquire(&slr_slot_of(s, seq)->word); /* partner: slr_commit */
     return slr_word_state(word) == SLR_READY && slr_word_lap(word) == slr_lap(s, seq);

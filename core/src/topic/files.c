@@ -63,7 +63,7 @@ int slr_bus_lock(const char *bus, const char *name, const char *suffix, int *dir
     return SLIPRING_OK;
 }
 
-/* By name: closing would not do if a fork in another thread shares the descriptor. */
+/* Unlock explicitly: closing is not enough if a fork in another thread shares the descriptor. */
 void slr_bus_unlock(int directory) {
     flock(directory, LOCK_UN);
     close(directory);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The third file of a topic whose messages announce frames, and the messages themselves: docs/spec/frames.md.
+ * The third file of a topic whose messages announce frames, and those messages: docs/spec/frames.md.
  *
  *   <topic>.frames    header page | stream table | buffer words | buffers, each page-aligned
  */
@@ -18,7 +18,7 @@
 #define SLR_POOL_DIMENSIONS 8u
 #define SLR_POOL_DTYPE 96u
 
-/* What a frame buffer's word says: state (2 bits), number (62 bits) of the frame it holds, from 1, never reused. */
+/* The word of a frame buffer: state (2 bits), number of its frame (62 bits). Numbers start at 1 and are never reused. */
 enum slr_buffer_state { SLR_BUFFER_FREE = 0, SLR_BUFFER_WRITING = 1, SLR_BUFFER_SENT = 2 };
 
 /* The pool of a frames topic: everything but the last three fields is written once by the creator. */
@@ -27,14 +27,14 @@ struct slr_pool_header {
     uint32_t version;
     uint32_t page_size;
     uint64_t layout_hash;
-    uint64_t generation;       /* another one for every pool */
-    uint64_t topic_generation; /* of the ring beside it */
+    uint64_t generation;       /* random, different for every pool */
+    uint64_t topic_generation; /* of the topic's ring */
     uint64_t file_size;
     int64_t created_ns;
     uint32_t stream_count;
     uint32_t buffer_count; /* of all streams together */
-    alignas(64) _Atomic uint64_t replaced; /* the publisher's, before it gives another pool this one's name */
-    _Atomic uint64_t runs;                 /* publishers that used this topic so far; for people */
+    alignas(64) _Atomic uint64_t replaced; /* set by the publisher before another pool gets the name */
+    _Atomic uint64_t runs;                 /* number of publishers that have used this topic; for inspection only */
 };
 
 struct slr_pool_stream {
@@ -46,14 +46,14 @@ struct slr_pool_stream {
     uint32_t first_buffer;
     uint32_t buffer_count;
     uint64_t shape[SLR_POOL_DIMENSIONS];
-    uint8_t dtype[SLR_POOL_DTYPE]; /* as numpy spells it, zero padded; the core does not read it */
+    uint8_t dtype[SLR_POOL_DTYPE]; /* as numpy writes it, zero padded; the core does not interpret it */
 };
 
 struct slr_pool_buffer {
     alignas(64) _Atomic uint64_t word; /* {state, number}; written by the publisher alone */
 };
 
-/* The body of a message that announces a frame; behind it a u64 per stream (frames sent in it so far), then metadata. */
+/* The body of a message that announces a frame. Behind it: a u64 for each stream (frames sent in it so far), then metadata. */
 struct slr_frame {
     uint64_t pool;   /* generation */
     uint64_t number; /* of the buffer's word */
@@ -62,7 +62,7 @@ struct slr_frame {
     uint32_t buffer;
     uint32_t stream;
     uint32_t meta_size;
-    uint32_t meta_kind; /* the sender's business */
+    uint32_t meta_kind; /* defined by the sender */
     uint64_t run;       /* of the publisher */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pure arithmetic: from a topic's settings to the sizes and offsets of its files.
+ * Pure arithmetic: from the settings of a topic to the sizes and offsets of its files.
  */
 #ifndef SLR_TOPIC_GEOMETRY_H
 #define SLR_TOPIC_GEOMETRY_H
@@ -25,11 +25,11 @@ struct slr_geometry {
     uint64_t readers_offset, cursors_offset, readers_size;
 };
 
-/* Fills the offsets from the five counts; false if a count is out of its limits. */
+/* Compute the offsets from the five counts; false if a count is out of range. */
 bool slr_geometry_compute(struct slr_geometry *geometry);
-/* Defaults and rounding. */
+/* Apply defaults and rounding. */
 int slr_geometry_choose(const slipring_settings *settings, struct slr_geometry *out);
-/* What the settings ask of an existing topic: OK or EXISTS naming both values. */
+/* Compare the settings with an existing topic: OK, or EXISTS with both values. */
 int slr_geometry_match(const slipring_settings *settings, const struct slr_geometry *found, int delivery, int writers,
                        const char *topic);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The layouts as data: the tables other code (and the test that compares them with the documents) reads, and their
- * hashes. Each kind of file has its own.
+ * The layouts as data: tables for other code and for the test that compares them with the documents, and their hashes.
  */
 #include "topic/layout.h"
 
@@ -23,7 +22,7 @@ static const struct {
     const char *name;
     const slipring_layout_field *rows;
     size_t count;
-    const char *text; /* of all rows, in order: what the hash is taken of */
+    const char *text; /* all rows in order: the input of the hash */
 } kinds[] = {KIND("topic", topic_rows, SLR_LAYOUT), KIND("cells", cells_rows, SLR_CELLS_LAYOUT),
              KIND("frames", frames_rows, SLR_FRAMES_LAYOUT)};
 

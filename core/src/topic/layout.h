@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory of a topic: two files, described normatively in docs/spec/memory-layout.md.
+ * The memory of a topic: two files. docs/spec/memory-layout.md is the normative description.
  *
  *   <topic>.ring      header page | writer table | slots | passed | abandoned | payload
  *   <topic>.readers   header page | reader table | cursor table
  *
- * A topic whose messages announce frames has a third, topic/frames_layout.h.
+ * A topic whose messages announce frames has a third file: topic/frames_layout.h.
  *
- * SLR_LAYOUT below pins every field with a literal offset and size. The static asserts compare it with the
- * structures, a test compares it with the document, and its hash is stored in each file, so that two builds
- * that disagree refuse to share a topic. The algorithms contain no offsets.
+ * SLR_LAYOUT below pins every field with a literal offset and size. Static asserts compare it with the structures, a test
+ * compares it with the document, and its hash is stored in each file. So two builds with different layouts refuse to share a
+ * topic. The algorithms contain no offsets.
  */
 #ifndef SLR_TOPIC_LAYOUT_H
 #define SLR_TOPIC_LAYOUT_H
@@ -24,8 +24,8 @@
 #define SLR_LAYOUT_VERSION 3u
 #define SLR_PAGE 4096u
 
-/* What a slot's word says: state (2 bits), writer entry (14 bits), lap (48 bits). The lap is full width: it
- * does not come round within the life of a machine, so a compare-and-swap on a word has no ABA. */
+/* The word of a slot: state (2 bits), writer entry (14 bits), lap (48 bits). The lap does not wrap around within the life of a
+ * machine, so a compare-and-swap on a word has no ABA problem. */
 enum slr_state { SLR_FREE = 0, SLR_CLAIMED = 1, SLR_READY = 2, SLR_GONE = 3 };
 
 enum slr_delivery { SLR_LOSSY = 0, SLR_RELIABLE = 1 };
@@ -69,9 +69,9 @@ struct slr_ring_header {
     int64_t created_ns;
     uint8_t boot_id[16];
     uint32_t content;
-    /* Written by whoever removes the topic. */
+    /* Written by the process that removes the topic. */
     alignas(64) _Atomic uint64_t removed;
-    /* Written by publishers; a line of its own each. */
+    /* Written by publishers; each on a cache line of its own. */
     alignas(64) _Atomic uint64_t tail;   /* next sequence to be claimed */
     alignas(64) _Atomic uint64_t oldest; /* lowest sequence that may still be read without a hold */
     alignas(64) _Atomic uint64_t freed;  /* lowest sequence whose memory is not yet free for reuse */
@@ -79,21 +79,21 @@ struct slr_ring_header {
 
 struct slr_writer {
     _Atomic uint64_t state; /* {incarnation, kind}: free, or SLR_KIND_WRITER */
-    _Atomic uint64_t want;  /* what the owner's newest claim reserves (slr_announced); stable until tail passes that claim */
-    _Atomic uint64_t published; /* by all owners of the entry, so that the topic's total is a sum */
+    _Atomic uint64_t want;  /* announced: the size and count of the owner's newest claim (slr_announced); stable until tail passes that claim */
+    _Atomic uint64_t published; /* by all owners of the entry, so that the total of the topic is a sum */
     _Atomic uint64_t bytes;
     _Atomic uint64_t published_before; /* by owners before this one */
     _Atomic uint64_t bytes_before;
-    _Atomic uint32_t pid; /* for people; nothing is decided by it */
+    _Atomic uint32_t pid; /* for inspection only */
     _Atomic uint32_t name_size;
-    uint8_t name[64]; /* the sender's name, cut to fit; for people */
+    uint8_t name[64]; /* the name of the sender, truncated; for inspection only */
     uint8_t unused[8];
 };
 
 struct slr_slot {
     _Atomic uint64_t word;    /* {state, writer, lap} */
-    _Atomic uint64_t end;     /* payload position after this message; grows for ever, never repeats */
-    _Atomic int64_t time_ns;  /* its sender's clock when it was sent (a loan: committed), since the epoch */
+    _Atomic uint64_t end;     /* payload position after this message; only grows, never repeats */
+    _Atomic int64_t time_ns;  /* real-time clock of the sender at the send, or at the commit of a loan, in ns since the epoch */
     _Atomic uint64_t lengths; /* body (32 bits), type (8), sender (8), zero (16) */
 };
 
@@ -109,10 +109,10 @@ struct slr_readers_header {
     uint32_t reader_count;
     uint32_t cursor_count;
     alignas(64) _Atomic uint32_t wake;        /* futex of readers waiting for a message */
-    _Atomic uint32_t orphan;                  /* always 0: there the kernel wakes one of them for the dead (death_wake.h) */
-    _Atomic uint32_t mute;                    /* not 0: somebody publishes who cannot wake anybody */
+    _Atomic uint32_t orphan;                  /* always 0: on it the kernel wakes one reader for a dead publisher (death_wake.h) */
+    _Atomic uint32_t mute;                    /* not 0: a publisher cannot wake readers */
     alignas(64) _Atomic uint32_t space;       /* futex of publishers waiting for space */
-    alignas(64) _Atomic uint32_t high_reader; /* entries at or above this were never used */
+    alignas(64) _Atomic uint32_t high_reader; /* entries from this one on were never used */
     _Atomic uint32_t high_cursor;
 };
 
@@ -126,17 +126,17 @@ struct slr_reader {
     _Atomic uint32_t pid;
     uint32_t unused0;
     _Atomic int64_t since_ns;
-    /* Frames; a line of their own. */
-    _Atomic uint64_t held; /* a bit for each buffer of the pool its owner holds */
+    /* Frames; on a cache line of their own. */
+    _Atomic uint64_t held; /* a bit for each buffer of the pool that the owner holds */
     _Atomic uint64_t pool; /* the generation of that pool; 0: none */
     uint8_t unused[48];
 };
 
 struct slr_cursor {
     _Atomic uint64_t state;      /* {incarnation, kind}: free or cursor */
-    _Atomic uint64_t position;   /* committed: messages from here on are kept on a reliable topic */
+    _Atomic uint64_t position;   /* committed: a reliable topic keeps messages from here on */
     _Atomic int64_t touched_ns;  /* last commit, attach or detach */
-    _Atomic int64_t expires_ns;  /* unattended life after that; 0: for ever */
+    _Atomic int64_t expires_ns;  /* lifetime without a subscriber after that; 0: unlimited */
     _Atomic int64_t created_ns;
     uint64_t unused0;
     uint8_t name[SLR_NAME_SIZE];

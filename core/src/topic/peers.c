@@ -29,7 +29,7 @@ bool slr_lock_refused(void) { return errno == EAGAIN || errno == EACCES || SLR_D
 
 void slr_unlock(int fd, uint64_t offset) {
     struct flock lock = one_byte(offset, F_UNLCK);
-    for (int i = 0; i < UNLOCK_ATTEMPTS && fcntl(fd, F_OFD_SETLK, &lock); i++) continue; /* others wait for it */
+    for (int i = 0; i < UNLOCK_ATTEMPTS && fcntl(fd, F_OFD_SETLK, &lock); i++) continue; /* other processes wait for the lock */
 }
 
 bool slr_lock_held(int fd, uint64_t offset) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening and mapping. The header is read once into private memory and checked against the size of the file;
- * from then on only the private copy is used, so nothing anybody writes into the file can lead an access out of
- * the mapping.
+ * Opening and mapping. The header is read once into private memory and checked against the size of the file. Afterwards only
+ * the private copy is used. So nothing that a process writes into the file leads to an access outside the mapping.
  */
 #include "topic/segment.h"
 
@@ -20,7 +19,7 @@
 #include "topic/peers.h"
 #include "wait/futex.h"
 
-#define POPULATE_UP_TO (UINT64_C(256) << 20) /* larger mappings fault in as they are used */
+#define POPULATE_UP_TO (UINT64_C(256) << 20) /* larger mappings are populated page by page on use */
 
 int slipring_check_name(const char *argument, const char *name) {
     size_t size = strlen(name);
@@ -57,7 +56,7 @@ static int check_ring(int fd, const char *topic, const struct slr_ring_header *h
         h->passed_offset != g->passed_offset || h->abandoned_offset != g->abandoned_offset ||
         h->payload_offset != g->payload_offset)
         return slr_file_corrupt(topic, "ring", "its header is not consistent");
-    /* With a larger table a second publisher would find an entry. */
+    /* A larger table would have an entry for a second publisher. */
     if (h->writers == SLR_ONE && h->writer_count != 1)
         return slr_file_corrupt(topic, "ring", "one writer is allowed, but the table has room for more");
     if (h->delivery > SLR_RELIABLE || h->writers > SLR_ONE || h->content > SLR_FRAMES)
@@ -81,7 +80,7 @@ static int check_readers(const char *topic, const struct slr_readers_header *h, 
     return SLIPRING_OK;
 }
 
-/* The file, and its payload once more behind it. */
+/* Map the file, and its payload once more behind it. */
 static int map_ring(struct slr_segment *s, int fd, const struct slr_geometry *g) {
     int protection = s->ring_writable ? PROT_READ | PROT_WRITE : PROT_READ;
     bool populate = s->prefault && g->ring_size <= POPULATE_UP_TO;
@@ -117,13 +116,13 @@ static int map_readers(struct slr_segment *s, int fd, const struct slr_geometry 
 
 static int open_files(struct slr_segment *s, int directory, const char *topic, enum slr_access access) {
     s->ring_writable = access == SLR_PUBLISH;
-    s->prefault = access != SLR_INSPECT; /* who only looks touches few pages */
+    s->prefault = access != SLR_INSPECT; /* inspection touches few pages */
     s->ring_fd = slr_file_open(directory, topic, "ring", s->ring_writable ? O_RDWR : O_RDONLY);
     if (s->ring_fd < 0) return slr_file_open_error(topic, "ring");
     s->readers_writable = true;
     s->readers_fd = slr_file_open(directory, topic, "readers", O_RDWR);
     if (s->readers_fd < 0 && (errno == EACCES || errno == EROFS) && access != SLR_PUBLISH) {
-        s->readers_writable = false; /* may only look: no table entry, no wake-ups */
+        s->readers_writable = false; /* without write permission: no table entry, no wake-ups */
         s->readers_fd = slr_file_open(directory, topic, "readers", O_RDONLY);
     }
     if (s->readers_fd >= 0) return SLIPRING_OK;
@@ -159,7 +158,7 @@ static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, con
     return code ? code : map_readers(s, readers_fd, &g);
 }
 
-/* Through descriptors of their own, closed once the mappings are made. */
+/* Use other descriptors for the mappings and close them afterwards. */
 static int map_files(struct slr_segment *s, int directory, const char *topic) {
     int ring_flags = s->ring_writable ? O_RDWR : O_RDONLY, readers_flags = s->readers_writable ? O_RDWR : O_RDONLY;
     int ring_fd = slr_file_open_again(directory, topic, "ring", ring_flags, s->ring_fd);
@@ -192,7 +191,7 @@ int slr_segment_open(const char *bus, const char *topic, enum slr_access access,
     if (code) return code;
     int directory;
     if ((code = slr_bus_open(bus, topic, "ring", &directory))) return code;
-    /* Removed and made anew between opening the one file and the other: look again. */
+    /* The topic may be removed and created again between opening its two files: try again. */
     for (int attempt = 0; attempt < 4; attempt++) {
         code = open_once(directory, topic, access, out);
         if (code != SLIPRING_CORRUPT && code != SLIPRING_NOT_FOUND) break;

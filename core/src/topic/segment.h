@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A topic's two files, mapped into this process, with a private copy of their geometry.
+ * The two files of a topic, mapped into this process, with a private copy of their geometry.
  */
 #ifndef SLR_TOPIC_SEGMENT_H
 #define SLR_TOPIC_SEGMENT_H
@@ -17,7 +17,7 @@
 enum slr_access { SLR_PUBLISH, SLR_SUBSCRIBE, SLR_INSPECT };
 
 struct slr_segment {
-    /* Checked once against the size of the mapping, then only these copies are used. */
+    /* Checked once against the size of the mapping; afterwards only these copies are used. */
     uint64_t generation, slot_count, slot_mask, capacity, payload_mask;
     uint32_t slot_shift, writer_count, reader_count, cursor_count;
     int delivery, writers, content;
@@ -26,15 +26,15 @@ struct slr_segment {
     struct slr_ring_header *ring;
     struct slr_writer *writer;
     struct slr_slot *slot;
-    _Atomic uint64_t *passed;    /* by boundary: see reclaim.c */
+    _Atomic uint64_t *passed;    /* by the boundary: see reclaim.c */
     _Atomic uint64_t *abandoned; /* the latest abandoned sequences, in order */
     uint8_t *payload; /* mapped twice in a row: any message is contiguous */
     struct slr_readers_header *readers;
     struct slr_reader *reader;
     struct slr_cursor *cursor;
 
-    /* For locks and questions; never mapped, since a mapping inherited by a forked child would keep the open file
-     * description, and with it our locks, alive. -1 in a forked child. */
+    /* For locks and fstat, never mapped: a mapping in a forked child would keep the open file description, and with it the
+     * locks of the parent. -1 in a forked child. */
     int ring_fd, readers_fd;
     size_t ring_span, readers_span;
     uint64_t fork_generation;
@@ -42,16 +42,16 @@ struct slr_segment {
 };
 
 int slr_segment_open(const char *bus, const char *topic, enum slr_access access, struct slr_segment **out);
-/* The same, creating the topic when missing; settings (or NULL) must match what is found. */
+/* The same, but create a missing topic. Settings that are not NULL must match an existing topic. */
 int slr_segment_open_or_create(const char *bus, const char *topic, const slipring_settings *settings,
                                struct slr_segment **out);
 void slr_segment_close(struct slr_segment *segment);
 
-/* Its users, awake or asleep, of whoever has taken its name away. */
+/* Mark the topic as removed and wake its sleeping users. */
 void slr_segment_mark_removed(struct slr_segment *segment);
 /* SLIPRING_OK, FORKED or TOPIC_GONE (removed through the bus: cheap, no system call). */
 int slr_segment_check(const struct slr_segment *segment);
-/* The same, and asks the file system whether the file still has a name. */
+/* The same, and check that the files still have a name. */
 SLR_NOINLINE int slr_segment_check_file(const struct slr_segment *segment);
 
 static inline uint64_t slr_segment_writer_offset(uint32_t entry) {
