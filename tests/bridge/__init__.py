@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bus between hosts: real processes over loopback, killed, cut off, lied to (promise 27)."""
+"""A bus between hosts: real processes over loopback, killed, cut off, sent malformed messages (promise 27)."""

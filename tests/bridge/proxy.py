@@ -3,7 +3,7 @@
 
 proxy.address          the server's address, through here
 proxy.cut()            drop all connections (reset); new ones are served
-proxy.refuse() / .admit()   drop all, and whoever comes / serve again
+proxy.refuse() / .admit()   drop all connections and new ones / serve again
 proxy.stall() / .flow()     pass nothing on, keep the connections open / pass on again: half-open peers
 proxy.limit(rate)      pass on so many bytes a second, each way; None: as fast as it goes
 proxy.watch            called with all that passes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One topic that cannot be used is an error for those who use it, and is logged; the others go on (invariant 7)."""
+"""A topic that cannot be used is an error for its clients, and is logged; other topics work (invariant 7)."""
 
 import os
 from pathlib import Path
@@ -34,7 +34,7 @@ def beats(remote, count: int = 3) -> None:
 
 
 @pytest.mark.parametrize(("where", "content"), DAMAGE.values(), ids=DAMAGE)
-def test_a_server_goes_on_with_the_other_topics_of_a_bus_and_reports_the_bad_one(
+def test_a_server_serves_the_other_topics_of_a_bus_and_reports_the_bad_one(
     serve, connect, bus, where, content
 ):
     served = serve()
@@ -93,9 +93,7 @@ bus = slipring.Bus("test", root=root)
 
 
 @pytest.mark.foreign_files  # the origin files lie beside the bus: the other user has no other place
-def test_a_topic_of_another_user_is_denied_to_those_who_ask_for_it_and_to_nobody_else(
-    processes, bus_root, connect
-):
+def test_a_topic_of_another_user_is_denied_only_to_clients_that_ask_for_it(processes, bus_root, connect):
     if os.geteuid() != 0:
         pytest.fail("only root can become other users: run these tests as root (sudo make test)")
     os.chown(bus_root, ANN, ANN)
@@ -122,7 +120,7 @@ def test_a_topic_of_another_user_is_denied_to_those_who_ask_for_it_and_to_nobody
     again.kill()
 
 
-def test_tidying_keeps_what_is_known_of_a_topic_that_cannot_be_read(bus, state):
+def test_tidying_keeps_the_origins_of_a_topic_that_cannot_be_read(bus, state):
     origin_files.Origin(bus, "bad", "test:origin", directory=state).close()
     origin_files.Origin(bus, "gone", "test:origin", directory=state).close()
     bus.remove("gone")
@@ -131,7 +129,7 @@ def test_tidying_keeps_what_is_known_of_a_topic_that_cannot_be_read(bus, state):
     assert [about["topic"] for about in origin_files.origins(state)] == ["bad"]
 
 
-def test_a_mirror_of_a_pattern_goes_on_with_the_other_topics_and_reports_the_bad_one(bus, bus_root, state):
+def test_a_mirror_of_a_pattern_copies_the_other_topics_and_reports_the_bad_one(bus, bus_root, state):
     for topic in ("cam1", "cam2"):
         bus.publisher(topic).send(b"x")
     damage(bus, "cam1", *DAMAGE["damaged"])

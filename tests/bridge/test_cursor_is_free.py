@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A remote subscription that was closed has let go of its cursor, although the server was waiting for it."""
+"""A closed remote subscription has released its cursor, although the server was waiting for messages."""
 
 
 def test_a_cursor_is_free_as_soon_as_its_subscriber_is_closed(serve, connect, bus):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that are cut, refused, stalled, half-open or garbled: both ends find each other again, nothing
-comes twice, and what was missed is counted."""
+"""Connections that are cut, refused, stalled, half-open or garbled: both ends connect again, no message
+arrives twice, and missed messages are counted."""
 
 import random
 import re
@@ -71,7 +71,7 @@ def test_a_reliable_subscriber_whose_connection_is_cut_loses_nothing(through, bu
     assert way.connections > 2
 
 
-def test_what_is_published_while_the_next_connection_opens_comes_once(through, bus, background):
+def test_messages_published_while_the_next_connection_opens_arrive_once(through, bus, background):
     """The server's subscription still stands, and may speak before the client has said where it goes on."""
     remote, way = through
     sub, pub = remote.subscriber("t"), bus.publisher("t", capacity=1 << 20, slots=1 << 14)
@@ -112,7 +112,7 @@ def test_a_link_in_trouble_is_noticed_and_replaced(through, bus, trouble):
     assert receive(sub, 1) == [2] and sub.lost == 0
 
 
-def test_while_there_is_no_connection_a_recv_that_does_not_wait_returns_and_a_request_says_who_is_gone(
+def test_without_a_connection_a_recv_without_waiting_returns_and_a_request_raises_peer_gone(
     serve, proxy, connect
 ):
     way = proxy(serve().address)
@@ -130,7 +130,7 @@ def test_while_there_is_no_connection_a_recv_that_does_not_wait_returns_and_a_re
     assert remote.topics() == []
 
 
-def test_a_topic_made_again_while_the_connection_was_lost_is_another_one(through, bus):
+def test_a_topic_created_again_while_the_connection_was_lost_is_another_one(through, bus):
     remote, way = through
     pub, sub = remote.publisher("t"), remote.subscriber("t")
     pub.send(b"0")

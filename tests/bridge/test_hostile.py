@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes from the network is hostile until checked; a bad peer is dropped, nobody else notices."""
+"""Input from the network is checked; a bad peer is dropped, and other clients are not affected."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ records = st.builds(
 
 
 @given(st.lists(records, max_size=8))
-def test_records_come_out_as_they_went_in(sent):
+def test_records_are_decoded_as_they_were_encoded(sent):
     message = wire.decode(wire.with_records(wire.BATCH, 1, 2, 3, 4, 5, 6, records=sent))
     assert message == (wire.BATCH, (1, 2, 3, 4, 5, 6), sent)
 
@@ -106,7 +106,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("messages", BAD.values(), ids=BAD)
-def test_a_peer_that_talks_nonsense_disturbs_nobody(serve, connect, messages):
+def test_a_peer_that_sends_nonsense_disturbs_no_other_client(serve, connect, messages):
     served = serve()
     remote = connect(served.address)
     sub, pub = remote.subscriber("t"), remote.publisher("t")
@@ -126,7 +126,7 @@ def test_a_peer_that_talks_nonsense_disturbs_nobody(serve, connect, messages):
     assert served.process.alive and remote.topics() == ["t"]
 
 
-def test_a_peer_that_is_no_zeromq_disturbs_nobody(serve, connect):
+def test_a_peer_without_zeromq_disturbs_no_other_client(serve, connect):
     served = serve()
     remote = connect(served.address)
     for _ in range(20):
@@ -217,7 +217,7 @@ def test_a_message_without_an_end_ends_its_sender_s_connection_only(serve, conne
     assert "bytes came from it that are not a message" in served.process.stderr
 
 
-def test_a_client_that_asks_and_never_reads_the_answers_is_refused(serve, connect):
+def test_a_client_that_never_reads_its_replies_is_refused(serve, connect):
     served = serve()
     remote = connect(served.address)
     with socket.create_connection(("127.0.0.1", urlsplit(served.address).port)) as bad:
@@ -238,7 +238,7 @@ def test_an_error_does_not_repeat_all_that_a_client_sent(serve, connect):
     assert len(str(caught.value)) < 10_000
 
 
-def test_who_waits_for_a_taken_cursor_makes_nobody_else_wait(serve, connect, bus):
+def test_a_client_that_waits_for_a_taken_cursor_does_not_delay_others(serve, connect, bus):
     served = serve()
     remote = connect(served.address)
     remote.create("t")

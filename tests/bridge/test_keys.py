@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encryption and who is let in: right, wrong and missing keys; nobody else is affected."""
+"""Encryption and authentication: right, wrong and missing keys; other clients are not affected."""
 
 import os
 import pickle
@@ -48,7 +48,7 @@ def test_secret_keys_are_their_owner_s_alone_and_never_replaced(tmp_path):
     assert (secret.read_bytes(), public.read_bytes()) == before
 
 
-def test_an_allowed_client_is_let_in(right, connect, bus):
+def test_an_allowed_client_can_connect(right, connect, bus):
     remote = connect(right)
     sub = bus.subscriber("t")
     remote.publisher("t").send(b"x")
@@ -66,7 +66,7 @@ def test_a_pickled_bus_names_the_key_files_and_holds_no_secret(right, ring, conn
         assert copy._address == addresses.parse(right) and copy.topics() == []
 
 
-def test_what_is_sent_cannot_be_read_on_the_way(right, proxy, connect, guarded):
+def test_messages_cannot_be_read_on_the_network(right, proxy, connect, guarded):
     seen = []
     way = proxy(guarded.address)
     way.watch = seen.append
@@ -81,7 +81,7 @@ def test_what_is_sent_cannot_be_read_on_the_way(right, proxy, connect, guarded):
     [("other/eve.secret", "server.key"), ("clients/ann.secret", "other/impostor.key"), (None, None)],
     ids=["not allowed", "another server's key", "no key"],
 )
-def test_wrong_or_missing_keys_are_denied_and_nobody_else_is_affected(
+def test_wrong_or_missing_keys_are_denied_and_other_clients_are_not_affected(
     guarded, ring, right, connect, key, server_key
 ):
     inside = connect(right)
@@ -96,12 +96,12 @@ def test_wrong_or_missing_keys_are_denied_and_nobody_else_is_affected(
     assert sub.recv(WATCHDOG_S).body == b"x"
 
 
-def test_keys_for_a_server_without_are_denied(serve, ring):
+def test_keys_for_a_server_without_keys_are_denied(serve, ring):
     with pytest.raises(slipring.Denied):
         slipring.Bus(with_keys(serve().address, ring / "clients/ann.secret", ring / "server.key"))
 
 
-def test_a_client_is_let_in_as_soon_as_its_key_is_there_and_kept_out_when_it_is_gone(guarded, ring, connect):
+def test_a_client_can_connect_while_its_key_file_exists(guarded, ring, connect):
     eve = with_keys(guarded.address, ring / "other/eve.secret", ring / "server.key")
     with pytest.raises(slipring.Denied):
         slipring.Bus(eve)
@@ -119,7 +119,7 @@ def test_a_secret_that_others_can_read_is_not_used(ring, guarded, right):
         slipring.Bus(right)
 
 
-def test_without_keys_only_this_host_is_served_unless_that_is_asked_for(bus, state):
+def test_without_keys_only_this_host_is_served_unless_insecure(bus, state):
     with pytest.raises(slipring.BadArgument) as caught:
         Server(bus, "tcp://0.0.0.0:0", state=state)
     assert caught.value.argument == "insecure"
@@ -129,7 +129,7 @@ def test_without_keys_only_this_host_is_served_unless_that_is_asked_for(bus, sta
     assert caught.value.argument == "insecure"
 
 
-def test_half_a_configuration_is_refused_by_name(bus, state, ring):
+def test_an_incomplete_configuration_is_refused_by_name(bus, state, ring):
     with pytest.raises(slipring.BadArgument) as caught:
         Server(bus, "tcp://127.0.0.1:0", state=state, key=ring / "server.secret")
     assert caught.value.argument == "clients"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Server, remote publishers, remote subscribers and mirrors killed at random instants and started again:
-accounts are exact, order is kept, nothing comes twice (promise 27, invariants 1 to 4)."""
+counts are exact, order is kept, no message arrives twice (promise 27, invariants 1 to 4)."""
 
 import random
 import time
@@ -130,7 +130,7 @@ def test_a_remote_subscriber_of_a_lossy_topic_counts_what_it_missed_while_its_se
     subscriber.join()
 
 
-def test_killed_remote_publishers_leave_what_they_were_told_is_published_and_at_most_one_more(
+def test_killed_remote_publishers_have_published_the_confirmed_messages_and_at_most_one_more(
     bus, processes, serve
 ):
     served = serve()
@@ -150,7 +150,7 @@ def test_killed_remote_publishers_leave_what_they_were_told_is_published_and_at_
         assert numbers == list(range(len(numbers))) and len(numbers) > told[run]
 
 
-def test_a_killed_remote_subscriber_s_cursor_is_free_at_once_and_goes_on_where_it_was_committed(
+def test_the_cursor_of_a_killed_remote_subscriber_is_free_at_once_and_continues_where_it_was_committed(
     bus, processes, serve
 ):
     served = serve(linger_s=3600)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mirrors: what is copied, under which name, with what of the original; cycles are refused."""
+"""Mirrors: the copied topics, their names and fields; cycles are refused."""
 
 import os
 from pathlib import Path
@@ -39,7 +39,7 @@ def arrived(mirror, count: int) -> list[dict]:
     return eventually(done, f"{count} messages mirrored")
 
 
-def test_sender_type_and_time_are_those_of_the_original(bus, far, start):
+def test_sender_type_and_time_are_copied(bus, far, start):
     pub = bus.publisher("imu", sender="gyro", delivery="reliable")
     original, copy = bus.subscriber("imu"), far.subscriber("imu")
     pub.send_many([b"a", b"b"], type="v1")
@@ -70,7 +70,7 @@ hear()
 """
 
 
-def test_a_mirror_killed_before_it_committed_a_whole_ring_lets_the_publisher_go_on(
+def test_a_mirror_killed_before_it_committed_a_whole_ring_lets_the_publisher_continue(
     bus, far, start, state, processes
 ):
     """The next mirror has nothing to read: no message could come to make it commit."""
@@ -94,7 +94,7 @@ def test_globs_and_new_names(bus, far, start):
     assert far.topics() == ["robot1.cam1", "robot1.cam2", "robot1.cam3", "robot1.gyro"]
 
 
-def test_what_a_lossy_mirror_misses_is_counted(bus, far, start):
+def test_messages_missed_by_a_lossy_mirror_are_counted(bus, far, start):
     pub = bus.publisher("t", capacity=4096, slots=16)
     start(bus, far, ["t"]).close()
     pub.send_many([b"%d" % number for number in range(100)])
@@ -117,7 +117,7 @@ def test_a_cycle_of_several_mirrors_is_refused(bus, far, bus_root, start):
     start(far, third, ["t"])
     with pytest.raises(slipring.BadArgument, match="cycle"):
         start(third, bus, ["t"])
-    start(third, bus, ["t:copy"])  # another topic is no cycle
+    start(third, bus, ["t:copy"])  # another topic does not close the cycle
 
 
 def test_a_cycle_closed_by_an_earlier_mirror_is_noticed_while_they_run(bus, far, bus_root, start):
@@ -151,7 +151,7 @@ def test_a_wrong_rule_is_refused_by_name(bus, far, rule):
 
 
 @pytest.mark.parametrize("size", [20, 85, 86, 255])
-def test_a_mirror_carries_messages_whose_type_is_not_utf8_and_counts_those_it_shortens(
+def test_a_mirror_copies_messages_whose_type_is_not_utf8_and_counts_shortened_ones(
     bus, bus_root, state, size
 ):
     pub = bus.publisher("t", sender="ann")

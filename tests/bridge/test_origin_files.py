@@ -24,7 +24,7 @@ def send(place, number: int) -> int:
     return place.send(number, b"%d" % number, "k", "ann", 1_000 + number)
 
 
-def test_what_was_published_is_known_to_the_next_process_and_not_published_again(bus, state):
+def test_the_next_process_knows_what_was_published_and_does_not_publish_it_again(bus, state):
     first = origin(bus, state, capacity=4096, slots=16)
     sub = bus.subscriber("t")
     for number in range(1, 6):
@@ -48,7 +48,7 @@ def test_an_origin_is_published_by_one_process_at_a_time(bus, state):
     origin(bus, state).close()
 
 
-def test_a_topic_made_again_begins_anew(bus, state):
+def test_a_topic_created_again_begins_without_a_past(bus, state):
     first = origin(bus, state)
     send(first, 7)
     first.close()
@@ -60,7 +60,7 @@ def test_a_topic_made_again_begins_anew(bus, state):
 
 @pytest.mark.parametrize("laps", [0, 1, 5], ids=["retained", "overwritten", "long ago"])
 @pytest.mark.parametrize("committed", [True, False], ids=["committed", "abandoned"])
-def test_whether_a_sequence_became_a_message_is_known_however_long_ago(bus, laps, committed):
+def test_the_ring_always_knows_whether_a_sequence_became_a_message(bus, laps, committed):
     bus.create("t", capacity=4096, slots=16)
     pub = bus.publisher("t")
     pub.send_many([b"x"] * 5)
@@ -88,7 +88,7 @@ def test_a_note_counts_only_if_its_sequence_became_a_message(bus, state, committ
     second.close()
 
 
-def test_places_of_topics_that_are_gone_are_tidied_away(bus, state):
+def test_origin_files_of_removed_topics_are_removed(bus, state):
     origin(bus, state).close()
     origin_files.tidy(bus, state)
     assert len(origin_files.origins(state)) == 1
@@ -113,7 +113,7 @@ origin.close()
 """
 
 
-def test_an_origin_that_found_no_space_can_be_opened_when_there_is(processes, state):
+def test_an_origin_that_found_no_space_can_be_opened_later(processes, state):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     child = processes.start(NO_SPACE, state=state)
     child.expect("state")

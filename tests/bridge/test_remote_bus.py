@@ -33,7 +33,7 @@ def test_a_bus_is_remote_by_configuration_alone(serve, monkeypatch):
         assert bus.topics() == ["t"]
 
 
-def test_a_message_arrives_with_everything_it_was_sent_with(remote, bus):
+def test_a_message_arrives_with_all_its_fields(remote, bus):
     local = bus.subscriber("t")
     sub = remote.subscriber("t")
     seq = remote.publisher("t", sender="ann").send(b"body", type="a.v1")
@@ -48,7 +48,7 @@ def test_a_message_of_a_local_publisher_arrives_with_its_own_time_stamp(remote, 
     assert sub.recv(WATCHDOG_S) == local.recv(WATCHDOG_S)
 
 
-def test_what_was_published_before_is_seen_by_a_recv_that_does_not_wait(remote, bus):
+def test_a_recv_without_waiting_returns_messages_published_before(remote, bus):
     sub = remote.subscriber("t")
     pub = bus.publisher("t")
     for number in range(50):
@@ -57,7 +57,7 @@ def test_what_was_published_before_is_seen_by_a_recv_that_does_not_wait(remote, 
     assert sub.recv(0) is None
 
 
-def test_a_slow_remote_reader_of_a_lossy_topic_is_told_its_loss_exactly(remote, bus):
+def test_a_slow_remote_reader_of_a_lossy_topic_counts_its_loss_exactly(remote, bus):
     pub = bus.publisher("t", capacity=4096, slots=16)
     sub = remote.subscriber("t")
     sent = 0
@@ -143,7 +143,7 @@ def test_starts_seek_and_cursors_are_those_of_the_topic(remote, bus):
     assert bus.subscriber("t", cursor="c").recv(WATCHDOG_S).body == b"3"
 
 
-def test_a_subscriber_may_come_before_its_topic(remote, bus):
+def test_a_subscriber_can_be_opened_before_its_topic(remote, bus):
     sub = remote.subscriber("t")
     assert not sub.attached and sub.recv(0) is None
     bus.publisher("t").send(b"x")
@@ -151,7 +151,7 @@ def test_a_subscriber_may_come_before_its_topic(remote, bus):
     assert sub.attached
 
 
-def test_wait_returns_the_one_that_has_something(remote, bus):
+def test_wait_returns_the_subscriber_with_a_message(remote, bus):
     subs = [remote.subscriber(f"t{number}") for number in range(20)]
     assert slipring.wait(subs, 0.05) == []
     bus.publisher("t7").send(b"x")
@@ -178,7 +178,7 @@ def test_a_stepped_subscriber_is_not_waited_for_with_others(remote, bus):
     assert caught.value.argument == "subscribers"
 
 
-def test_a_removed_topic_is_told_to_a_subscriber_whose_window_is_full(remote, bus):
+def test_a_removed_topic_ends_a_subscriber_whose_window_is_full(remote, bus):
     pub, sub = bus.publisher("t"), remote.subscriber("t")
     pub.send_many([b"x"] * 5000)
     eventually(lambda: len(sub._arrivals._queue) >= 1024, "a full window")
@@ -236,7 +236,7 @@ def test_a_second_exclusive_publisher_is_refused(remote):
     assert first.send(b"x") == 0
 
 
-def test_too_large_is_refused_and_the_topic_goes_on(remote):
+def test_a_message_that_is_too_large_is_refused_and_the_topic_works_on(remote):
     pub = remote.publisher("t", capacity=4096)
     with pytest.raises(slipring.TooLarge):
         pub.send(bytes(5000))
@@ -252,7 +252,7 @@ def test_a_message_over_the_limit_of_the_server_is_refused_before_it_is_sent(ser
     assert pub.send(bytes(1 << 20)) == 0
 
 
-def test_nobody_listening_is_a_timeout_that_names_the_address():
+def test_an_address_without_a_server_is_a_timeout_that_names_it():
     address = "zmq+tcp://127.0.0.1:1/test?connect_timeout=0.3"
     with pytest.raises(slipring.Timeout, match=r"127\.0\.0\.1:1"):
         slipring.Bus(address)
@@ -362,7 +362,7 @@ def test_a_remote_bus_is_pickled_as_its_address(serve, processes, remote):
         pickle.dumps(remote)
 
 
-def test_a_remote_bus_goes_to_the_processes_of_a_pool(serve, processes, bus):
+def test_a_remote_bus_can_be_sent_to_the_processes_of_a_pool(serve, processes, bus):
     bus.create("t")
     child = processes.start(
         """
@@ -397,7 +397,9 @@ def test_closing_ends_waits_and_leaves_nothing_at_the_server(remote, bus, backgr
     eventually(lambda: not bus.stats("t")["readers"], "the reader's leaving")
 
 
-def test_what_is_of_one_host_is_refused_by_name_and_makes_nothing(remote, bus, tmp_path, monkeypatch):
+def test_cells_frames_and_calls_are_refused_by_name_and_nothing_is_created(
+    remote, bus, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     for ask in (remote.cells, remote.frames, remote.server, remote.client):
         with pytest.raises(slipring.BadArgument, match="of one host") as refused:

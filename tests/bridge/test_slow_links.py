@@ -73,7 +73,7 @@ remote.close()
 """
 
 
-def test_a_client_that_was_silent_until_the_server_gave_it_up_goes_on(serve, bus, processes, tmp_path):
+def test_a_client_that_was_silent_until_the_server_gave_it_up_continues(serve, bus, processes, tmp_path):
     served = serve(linger_s=0.2)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -92,7 +92,7 @@ def test_a_client_that_was_silent_until_the_server_gave_it_up_goes_on(serve, bus
     client.join()
 
 
-def test_pieces_are_joined_to_what_was_cut_and_nothing_else_is_taken():
+def test_pieces_are_joined_to_the_original_message_and_others_are_malformed():
     records = [wire.Record(1, 2, 0, 0, "t", "s", LARGE), wire.Record(2, 3, 0, 0, "", "", b"")]
     frames = wire.with_records(wire.PUBLISH, 1, 2, 3.0, records=records)
     cut = list(transfer.pieces(frames))
@@ -118,7 +118,7 @@ def test_pieces_are_joined_to_what_was_cut_and_nothing_else_is_taken():
                 incoming.take(piece)
 
 
-def test_what_is_not_confirmed_is_bounded_and_the_rest_waits():
+def test_unconfirmed_bytes_are_bounded_and_the_rest_waits():
     taken: list[wire.Frames] = []
     outgoing = transfer.Outgoing(lambda frames: taken.append(frames) is None)
     batch = wire.with_records(
@@ -141,7 +141,7 @@ def test_what_is_not_confirmed_is_bounded_and_the_rest_waits():
     assert [message for message in messages if message] == [wire.decode(batch)] * 10
 
 
-def test_a_sender_that_is_not_taken_goes_on_where_it_stopped():
+def test_a_sender_continues_where_its_socket_refused():
     taken: list[wire.Frames] = []
     open_gate = threading.Event()
     outgoing = transfer.Outgoing(lambda frames: open_gate.is_set() and taken.append(frames) is None)
@@ -155,7 +155,7 @@ def test_a_sender_that_is_not_taken_goes_on_where_it_stopped():
     assert [message for message in messages if message and message.kind == wire.REPLY] == [wire.decode(reply)]
 
 
-def test_pieces_grow_while_they_are_confirmed_soon_and_are_small_again_when_it_takes_long(monkeypatch):
+def test_pieces_grow_with_fast_confirmations_and_shrink_with_slow_ones(monkeypatch):
     clock = iter(range(1_000_000))
     step = [0.0]
     monkeypatch.setattr(transfer, "time", SimpleNamespace(monotonic=lambda: next(clock) * step[0]))
@@ -166,7 +166,7 @@ def test_pieces_grow_while_they_are_confirmed_soon_and_are_small_again_when_it_t
     )
 
     def largest_piece(sent: wire.Frames) -> int:
-        """Of one message, each confirmation coming as late as the clock says."""
+        """Of one message; the clock gives the delay of each confirmation."""
         taken.clear()
         outgoing.put(sent)
         while not outgoing.is_idle:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only a stepped bus can do."""
+"""Tests of the features that only a stepped bus has."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls on a stepped bus: virtual deadlines, methods as driven functions, deaths of both sides, and the order."""
+"""Calls on a stepped bus: virtual deadlines, methods as driven functions, kills of both sides, and the order."""
 
 import asyncio
 
@@ -65,7 +65,7 @@ def test_work_whose_deadline_has_passed_is_never_begun(bus, server):
     assert bus.clock.monotonic() == 10
 
 
-def test_a_call_that_nobody_can_answer_is_a_deadlock_not_a_hang(bus, server):
+def test_a_call_that_no_server_can_answer_is_a_deadlock(bus, server):
     opened = bus.cells("never", size=1).reader()
     server.method(opened.wait, name="wait")
     client = bus.client("calc", timeout=None)
@@ -75,7 +75,7 @@ def test_a_call_that_nobody_can_answer_is_a_deadlock_not_a_hang(bus, server):
         bus.client("nobody").wait_for_server()
 
 
-def test_a_waiting_client_is_told_when_the_server_comes(bus):
+def test_a_waiting_client_continues_when_the_server_starts(bus):
     client = bus.client("calc")
     task = bus.spawn(lambda: (bus.clock.sleep(3), serve(bus)))
     assert client.wait_for_server(60) is True
@@ -84,7 +84,7 @@ def test_a_waiting_client_is_told_when_the_server_comes(bus):
     task.result()
 
 
-def test_a_client_that_reads_nothing_costs_the_server_nothing_and_can_go_on(bus, server):
+def test_a_client_that_reads_nothing_costs_the_server_nothing_and_can_continue(bus, server):
     slow, other = bus.client("calc", timeout=60, capacity="64KiB"), bus.client("calc")
     stream = slow.stream("count", 40, 20_000)
     bus.run_until_idle()
@@ -119,7 +119,7 @@ def test_serve_and_async_calls_run_in_virtual_time(bus):
 
 
 @pytest.mark.parametrize("whole_process", [True, False])
-def test_callers_of_a_killed_server_are_told_at_once_and_find_the_next_one(bus, whole_process):
+def test_calls_of_a_killed_server_fail_at_once_and_the_next_server_is_found(bus, whole_process):
     process = bus.process()
     server = serve(process)
     client = bus.client("calc", timeout=None)
@@ -150,7 +150,7 @@ def test_a_server_killed_before_its_answer_has_not_answered(bus, server):
         waiting.result()
 
 
-def test_the_calls_of_a_killed_client_are_cancelled_and_its_topic_goes(bus, server):
+def test_the_calls_of_a_killed_client_are_cancelled_and_its_topic_is_removed(bus, server):
     process, seen = bus.process(), []
 
     @server.method
@@ -171,7 +171,7 @@ def test_the_calls_of_a_killed_client_are_cancelled_and_its_topic_goes(bus, serv
     assert server.stats()["clients"] == 0
 
 
-def test_a_lost_place_ends_the_server_and_says_why(bus, server):
+def test_a_lost_entry_ends_the_server_with_the_reason(bus, server):
     client = bus.client("calc", timeout=None)
     assert client.call("add", 1) == 1
     bus.remove("calc.server")

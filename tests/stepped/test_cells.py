@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells on a stepped bus: a put arrives by a step; losses and deaths on demand, at named points."""
+"""Cells on a stepped bus: a step delivers a put; losses, and kills at named points."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_an_element_is_in_flight_until_its_step(bus, cells):
     assert (reader.received, reader.lost, cells.stats()["puts"]) == (3, 0, 3)
 
 
-def test_what_has_arrived_is_overwritten_only_by_what_arrives(bus, cells):
+def test_arrived_elements_are_overwritten_only_by_arriving_ones(bus, cells):
     writer, reader = cells.writer(), cells.reader()
     writer.put(0)
     bus.step()
@@ -37,7 +37,7 @@ def test_what_has_arrived_is_overwritten_only_by_what_arrives(bus, cells):
     assert (reader.received, reader.lost) == (3, 6)
 
 
-def test_what_was_put_before_the_reader_came_or_after_it_went_needs_no_delivery(bus, cells):
+def test_elements_put_before_the_reader_opened_or_after_it_closed_need_no_delivery(bus, cells):
     writer = cells.writer()
     writer.put(1)
     with cells.reader() as reader:
@@ -48,7 +48,7 @@ def test_what_was_put_before_the_reader_came_or_after_it_went_needs_no_delivery(
     assert cells.reader().snapshot() == [2]
 
 
-def test_a_waiting_reader_is_driven_to_its_element_and_a_hopeless_wait_is_told(bus, cells):
+def test_a_waiting_reader_is_driven_to_its_element_and_an_endless_wait_is_reported(bus, cells):
     writer, reader = cells.writer(), cells.reader()
     task = bus.spawn(lambda: (bus.clock.sleep(3), writer.put(7)))
     assert reader.wait() is True and reader.latest() == 7
@@ -106,7 +106,7 @@ def test_a_lapped_reader_has_only_the_newest(bus, cells):
     assert (reader.received, reader.lost) == (1, 1)
 
 
-def test_a_writer_killed_before_its_put_has_put_nothing_and_one_killed_after_it_everything(bus, cells):
+def test_a_writer_killed_before_its_put_has_put_nothing_and_one_killed_after_it_has_put_all(bus, cells):
     reader = cells.reader()
     for point, puts in (("filled", 0), ("put", 1)):
         writer = cells.writer()
@@ -120,7 +120,7 @@ def test_a_writer_killed_before_its_put_has_put_nothing_and_one_killed_after_it_
     assert cells.writer().put(10) == 1
 
 
-def test_a_slot_of_a_killed_writer_is_put_by_nobody(bus, cells):
+def test_a_slot_of_a_killed_writer_is_never_put(bus, cells):
     other = bus.process()
     writer, reader = other.cells("pose").writer(), cells.reader()
     with pytest.raises(Killed), writer.slot() as view:
@@ -132,7 +132,7 @@ def test_a_slot_of_a_killed_writer_is_put_by_nobody(bus, cells):
     assert reader.snapshot() == [6]
 
 
-def test_what_a_killed_reader_took_along_is_lost_and_the_next_one_goes_on(bus, cells):
+def test_elements_taken_by_a_killed_reader_are_lost_and_the_next_reader_continues(bus, cells):
     writer, reader = cells.writer(), cells.reader()
     writer.put(1)
     bus.run_until_idle()
@@ -148,7 +148,7 @@ def test_what_a_killed_reader_took_along_is_lost_and_the_next_one_goes_on(bus, c
     assert bus.doctor() == []
 
 
-def test_a_killed_reader_makes_room_although_its_views_live(bus, cells):
+def test_a_killed_reader_can_be_replaced_while_its_views_live(bus, cells):
     writer, reader = cells.writer(), cells.reader()
     writer.put(1)
     bus.run_until_idle()

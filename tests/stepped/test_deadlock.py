@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call that would wait for ever says so, and says who waits for what."""
+"""A call that would wait forever raises Deadlock, which names every waiting function and its wait."""
 
 import asyncio
 
@@ -26,7 +26,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
-def test_a_receiver_nobody_sends_to_is_a_deadlock(bus, wait):
+def test_receiving_from_a_topic_without_publishers_is_a_deadlock(bus, wait):
     pub, sub = bus.publisher("t"), bus.subscriber("t")
     with pytest.raises(Deadlock, match="'t'"):
         wait(sub)
@@ -48,7 +48,7 @@ SENDS = {
 
 
 @pytest.mark.parametrize("send", SENDS.values(), ids=SENDS)
-def test_a_sender_nobody_makes_room_for_is_a_deadlock(bus, send):
+def test_sending_to_a_full_topic_without_readers_that_read_is_a_deadlock(bus, send):
     pub, sub = bus.publisher("t", delivery="reliable", **SMALL), bus.subscriber("t")
     pub.send_many([b"x"] * 15)
     with pytest.raises(Deadlock, match="'t'"):
@@ -57,12 +57,12 @@ def test_a_sender_nobody_makes_room_for_is_a_deadlock(bus, send):
     assert len(sub.recv_many(100)) == 15
 
 
-def test_a_subscriber_whose_topic_never_comes_is_a_deadlock(bus):
+def test_waiting_for_a_topic_that_is_never_created_is_a_deadlock(bus):
     with pytest.raises(Deadlock, match="'never'"):
         bus.subscriber("never").recv()
 
 
-def test_a_member_that_nobody_answers_is_a_deadlock(bus):
+def test_a_member_without_others_is_a_deadlock(bus):
     ann, bob = bus.join("chat", sender="ann", **SMALL), bus.join("chat", sender="bob")
     with pytest.raises(Deadlock, match="chat"):
         while True:

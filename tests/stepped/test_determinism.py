@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same program with the same seed does the same things in the same order, to the byte, anywhere."""
+"""The same program with the same seed has the same trace in every process."""
 
 import gc
 import os
@@ -35,7 +35,7 @@ def test_runs_in_other_processes_have_equal_traces_whatever_the_hash_seed():
         assert in_a_process(7, hash_seed) == here
 
 
-def test_other_seeds_give_other_orders_of_what_is_independent():
+def test_other_seeds_give_other_orders_of_independent_deliveries():
     traces = [tuple(robot.run(seed)) for seed in range(10)]
     assert len(set(traces)) == 10
 

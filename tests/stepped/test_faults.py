@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Losses, laps and deaths on demand; the account stays exact, and nobody else notices."""
+"""Losses, laps and kills that a test causes: counts stay exact, and other handles are not affected."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_message_is_lost_to_one_subscriber_only(bus):
 
 
 @pytest.mark.parametrize("options", [{"types": ["x"]}, {"conflate": True}, {"ignore_senders": ["p"]}])
-def test_the_account_is_exact_whatever_is_lost(bus, options):
+def test_the_counts_are_exact_whatever_is_lost(bus, options):
     pub = bus.publisher("t", sender="p", **SMALL)
     sub = bus.subscriber("t", **options)
     for number in range(50):
@@ -71,7 +71,7 @@ def test_a_reliable_subscriber_loses_nothing_even_on_demand(bus):
 
 
 @pytest.mark.parametrize("target", [None, 5, object()])
-def test_what_is_no_topic_and_no_subscriber_cannot_lose(bus, target):
+def test_only_a_topic_or_a_subscriber_can_lose_messages(bus, target):
     with pytest.raises(TypeError):
         bus.lose(target)
 
@@ -87,7 +87,7 @@ def test_a_topic_that_does_not_exist_cannot_lose(bus):
 
 
 @pytest.mark.parametrize("keep", [0, 1, 3])
-def test_a_lapped_subscriber_goes_on_with_the_newest_and_knows_its_loss(bus, keep):
+def test_a_lapped_subscriber_continues_with_the_newest_and_counts_its_loss(bus, keep):
     pub, sub = bus.publisher("t"), bus.subscriber("t")
     pub.send_many([b"%d" % number for number in range(10)])
     assert bus.lap(sub, keep=keep) == 10 - keep
@@ -108,7 +108,7 @@ def test_lapping_a_topic_laps_all_its_lossy_subscribers(bus):
 # Deaths
 
 
-def test_a_publisher_that_dies_between_claim_and_commit_stalls_nobody(bus):
+def test_a_publisher_killed_between_claim_and_commit_stalls_no_reader(bus):
     doomed, other, sub = bus.publisher("t"), bus.publisher("t"), bus.subscriber("t")
     doomed.send(b"before")
     bus.kill(doomed, at="claimed")
@@ -132,7 +132,7 @@ def test_an_open_loan_of_a_killed_publisher_is_abandoned(bus):
     assert bodies(sub) == [b"behind"]
 
 
-def test_a_message_committed_before_its_publisher_died_arrives(bus):
+def test_a_message_committed_before_its_publisher_was_killed_arrives(bus):
     pub, sub = bus.publisher("t"), bus.subscriber("t")
     bus.kill(pub, at="committed")
     with pytest.raises(Killed):
@@ -141,7 +141,7 @@ def test_a_message_committed_before_its_publisher_died_arrives(bus):
     assert bodies(sub) == [b"sent"]
 
 
-def test_a_reliable_subscriber_that_dies_holds_nobody_any_longer(bus):
+def test_a_killed_reliable_subscriber_no_longer_holds_publishers(bus):
     pub, sub = bus.publisher("t", delivery="reliable", **SMALL), bus.subscriber("t")
     pub.send_many([b"x"] * 15)
     with pytest.raises(slipring.Full):
@@ -150,7 +150,7 @@ def test_a_reliable_subscriber_that_dies_holds_nobody_any_longer(bus):
     assert pub.send(b"y", timeout=0) == 15
 
 
-def test_a_subscriber_that_dies_holding_a_message_frees_it(bus):
+def test_a_subscriber_killed_while_it_holds_a_message_frees_it(bus):
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     pub.send(b"held")
     bus.kill(sub, at="held")
@@ -159,7 +159,7 @@ def test_a_subscriber_that_dies_holding_a_message_frees_it(bus):
     pub.send_many([b"x"] * 100, timeout=0)
 
 
-def test_what_was_received_and_not_committed_is_delivered_again_after_a_death(bus):
+def test_messages_received_and_not_committed_are_delivered_again_after_a_kill(bus):
     pub = bus.publisher("t", delivery="reliable", **SMALL)
     worker = bus.subscriber("t", cursor="c")
     pub.send_many([b"1", b"2", b"3"])
@@ -173,7 +173,7 @@ def test_what_was_received_and_not_committed_is_delivered_again_after_a_death(bu
     assert bodies(again) == [b"2", b"3"]
 
 
-def test_a_killed_handle_says_so_in_a_way_no_error_handling_catches(bus):
+def test_a_killed_handle_raises_what_no_error_handling_catches(bus):
     pub, sub = bus.publisher("t"), bus.subscriber("t")
     bus.kill(pub, sub)
     for use in (lambda: pub.send(b"x"), lambda: sub.recv(timeout=0), lambda: slipring.wait([sub], timeout=0)):
@@ -182,7 +182,7 @@ def test_a_killed_handle_says_so_in_a_way_no_error_handling_catches(bus):
         assert not isinstance(caught.value, Exception)
 
 
-def test_the_dead_stay_in_the_tables_until_somebody_attaches(bus):
+def test_entries_of_killed_handles_stay_until_the_next_attach(bus):
     pub, _sub, stays = bus.publisher("t"), bus.subscriber("t"), bus.publisher("t")
     bus.kill(pub, _sub)
     stats = bus.stats("t")
@@ -195,7 +195,7 @@ def test_the_dead_stay_in_the_tables_until_somebody_attaches(bus):
     stays.send(b"x")
 
 
-def test_a_killed_exclusive_publisher_makes_room_for_the_next(bus):
+def test_a_killed_exclusive_publisher_can_be_replaced(bus):
     pub = bus.publisher("t", writers="one")
     bus.kill(pub)
     assert bus.publisher("t").send(b"x") == 0
@@ -214,7 +214,7 @@ def test_a_process_is_killed_with_all_its_handles(bus):
     assert bodies(mine) == [b"x"]
 
 
-def test_a_killed_member_holds_nobody(bus):
+def test_a_killed_member_holds_no_publisher(bus):
     ann, bob = bus.join("chat", sender="ann", **SMALL), bus.join("chat", sender="bob")
     bus.kill(bob)
     for _ in range(100):

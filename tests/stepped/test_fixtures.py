@@ -70,7 +70,7 @@ def test_a_real_bus_is_fresh_for_every_test(run):
     assert "2 passed" in said
 
 
-def test_memory_that_is_still_held_after_a_test_is_a_failure(run):
+def test_memory_still_held_after_a_test_is_a_failure(run):
     said = run("""
         kept = []
 

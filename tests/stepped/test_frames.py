@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames on a stepped bus: announcements arrive by steps, time stamps are virtual; restarts, deaths, losses."""
+"""Frames on a stepped bus: steps deliver announcements, time stamps are virtual; restarts, kills, losses."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_time_stamps_are_those_of_the_virtual_clock(bus, frames):
         assert frame.time_ns == frame.end_ns == bus.clock.time_ns()
 
 
-def test_a_waiting_subscriber_is_driven_to_its_frame_and_a_hopeless_wait_is_told(bus, frames):
+def test_a_waiting_subscriber_is_driven_to_its_frame_and_an_endless_wait_is_reported(bus, frames):
     pub, sub = frames.publisher(), frames.subscriber()
     bus.spawn(lambda: (bus.clock.sleep(2), send(pub, 7)))
     assert receive(sub, None) == (0, 7)
@@ -62,7 +62,7 @@ def test_a_waiting_subscriber_is_driven_to_its_frame_and_a_hopeless_wait_is_told
         receive(sub, None)
 
 
-def test_a_subscriber_may_come_before_its_topic_and_misses_nothing(bus, frames):
+def test_a_subscriber_opened_before_its_topic_misses_nothing(bus, frames):
     sub = bus.frames("cam").subscriber()
     assert receive(sub, 0.01) is None
     send(frames.publisher(), 0, 1, 2)
@@ -84,7 +84,7 @@ def test_a_restarted_publisher_is_noticed_and_followed(bus, frames, how):
     assert sub.lost == 0
 
 
-def test_another_geometry_is_followed_and_frames_held_from_before_stay(bus, frames):
+def test_another_geometry_is_followed_and_held_frames_stay(bus, frames):
     sub = bus.frames("cam").subscriber()
     first = frames.publisher()
     send(first, 0, 1)
@@ -102,7 +102,7 @@ def test_another_geometry_is_followed_and_frames_held_from_before_stay(bus, fram
     assert sub.received + sub.lost == 24
 
 
-def test_a_waiting_subscriber_that_insisted_is_told_found_and_asked(bus, frames):
+def test_a_waiting_subscriber_that_insisted_gets_found_and_asked(bus, frames):
     sub, first = frames.subscriber(), frames.publisher()
     waiting = bus.spawn(receive, sub, None)
     bus.run_until_idle()
@@ -119,7 +119,7 @@ def test_a_waiting_subscriber_that_insisted_is_told_found_and_asked(bus, frames)
 # Deaths and losses
 
 
-def test_what_a_killed_subscriber_held_is_free_again(bus, frames):
+def test_frames_held_by_a_killed_subscriber_are_free_again(bus, frames):
     pub, viewer = frames.publisher(), bus.process()
     sub = viewer.frames("cam").subscriber()
     kept = []
@@ -136,7 +136,7 @@ def test_what_a_killed_subscriber_held_is_free_again(bus, frames):
     assert [int(array.flat[0]) for array in kept] == [0, 1, 2]
 
 
-def test_what_a_closed_subscriber_still_shows_stays_held(bus, frames):
+def test_frames_shown_by_a_closed_subscriber_stay_held(bus, frames):
     pub, sub = frames.publisher(), frames.subscriber()
     send(pub, 1)
     with sub.recv(60) as frame:

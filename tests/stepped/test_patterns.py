@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns on a stepped bus: deliveries in steps, no slices of time, deaths of all parts at once."""
+"""Patterns on a stepped bus: deliveries in steps, no slices of time, all parts killed at once."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_messages_of_all_topics_are_in_flight_until_they_are_delivered(bus):
     assert len(sub.recv_many()) == 1
 
 
-def test_a_wait_that_nobody_can_end_is_a_deadlock(bus):
+def test_a_wait_that_cannot_end_is_a_deadlock(bus):
     bus.publisher("cam.left")
     for pattern in ("cam.*", "nothing.*"):
         with pytest.raises(Deadlock):
@@ -33,7 +33,7 @@ def test_a_wait_that_nobody_can_end_is_a_deadlock(bus):
             bus.run(bus.subscriber(pattern).arecv())
 
 
-def test_a_waiting_pattern_finds_a_topic_that_a_task_makes(bus):
+def test_a_waiting_pattern_finds_a_topic_created_by_a_task(bus):
     sub = bus.subscriber("cam.*")
     waiting = bus.spawn(sub.recv)
     bus.run_until_idle()
@@ -48,7 +48,7 @@ def test_a_time_out_takes_no_real_time(bus):
     assert bus.clock.monotonic() - begun == 1000
 
 
-def test_a_killed_pattern_is_dead_on_all_its_topics(bus):
+def test_a_killed_pattern_is_killed_on_all_its_topics(bus):
     for name in ("cam.left", "cam.right"):
         bus.create(name)
     sub = bus.subscriber("cam.*")

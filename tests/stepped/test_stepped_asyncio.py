@@ -43,7 +43,7 @@ def test_tasks_and_time_outs_share_the_virtual_clock(bus):
     assert [entry for entry in seen if entry[1]] == [(10.0 * (n + 1), b"%d" % n) for n in range(5)]
 
 
-def test_a_message_is_delivered_when_no_task_can_go_on(bus):
+def test_a_message_is_delivered_when_no_task_can_continue(bus):
     pub, sub = bus.publisher("t"), bus.subscriber("t")
     order = []
 
@@ -129,7 +129,7 @@ def test_closing_ends_the_tasks_of_a_loop(bus):
     assert bus.run(main()) == "released"
 
 
-def test_a_blocking_call_in_a_task_goes_on_in_virtual_time(bus):
+def test_a_blocking_call_in_a_task_continues_in_virtual_time(bus):
     pub, sub = bus.publisher("t"), bus.subscriber("t")
 
     async def main() -> tuple[object, float]:

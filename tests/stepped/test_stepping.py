@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 26: one delivery at a time, in the order of each topic, by explicit steps or by whoever waits."""
+"""Promise 26: one delivery at a time, in the order of each topic, by explicit steps or by waiting calls."""
 
 import pytest
 
@@ -107,14 +107,14 @@ def test_a_call_that_waits_takes_only_what_it_needs_from_its_own_topic(bus):
     assert bus.pending() == [("t", 1)]
 
 
-def test_what_was_there_before_the_subscriber_needs_no_delivery(bus):
+def test_messages_older_than_the_subscriber_need_no_delivery(bus):
     pub = bus.publisher("t")
     pub.send_many([b"a", b"b"])
     assert bodies(bus.subscriber("t", start="oldest")) == [b"a", b"b"]
     assert bus.subscriber("t", start="last").recv(timeout=0).body == b"b"
 
 
-def test_a_subscriber_that_was_there_before_its_topic_gets_deliveries(bus):
+def test_a_subscriber_older_than_its_topic_gets_deliveries(bus):
     sub = bus.subscriber("later")
     pub = bus.publisher("later")
     pub.send(b"first")
@@ -133,7 +133,7 @@ def test_messages_behind_an_open_loan_are_not_delivered_before_it(bus):
     assert bodies(sub) == [b"1", b"second"]
 
 
-def test_a_subscriber_that_is_lapped_in_flight_is_told_what_it_lost(bus):
+def test_a_subscriber_that_is_lapped_in_flight_counts_what_it_lost(bus):
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     pub.send_many([b"x"] * 100)
     bus.run_until_idle()
@@ -178,7 +178,7 @@ def test_subscribers_of_a_stepped_and_a_real_bus_are_not_waited_for_together(bus
             slipring.wait(subs, timeout=0)
 
 
-def test_the_trace_tells_what_happened(bus):
+def test_the_trace_lists_what_happened(bus):
     pub, sub = bus.publisher("t"), bus.subscriber("t")
     pub.send(b"x")
     bus.advance(0.5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions beside the test: one runs at a time, and the seed says which."""
+"""Functions beside the test: one runs at a time, chosen by the seed."""
 
 import threading
 
@@ -20,14 +20,14 @@ def test_a_spawned_function_runs_when_the_bus_is_driven(bus):
     assert task.done
 
 
-def test_the_result_of_a_function_drives_the_bus_until_it_is_there(bus):
+def test_asking_for_the_result_of_a_function_drives_the_bus(bus):
     pub, sub = bus.publisher("numbers"), bus.subscriber("numbers")
     task = bus.spawn(lambda: [sub.recv().body for _ in range(3)])
     pub.send_many([b"a", b"b", b"c"])
     assert task.result() == [b"a", b"b", b"c"]
 
 
-def test_an_error_of_a_function_is_raised_where_its_result_is_asked_for(bus):
+def test_an_error_of_a_function_is_raised_by_result(bus):
     def fail() -> None:
         raise KeyError("x")
 
@@ -60,7 +60,7 @@ def order_of_two(seed: int) -> str:
     return "".join(order)
 
 
-def test_the_seed_chooses_between_functions_that_can_go_on():
+def test_the_seed_chooses_between_functions_that_can_continue():
     assert [order_of_two(seed) for seed in range(10)] == [order_of_two(seed) for seed in range(10)]
     assert len({order_of_two(seed) for seed in range(10)}) > 5
 

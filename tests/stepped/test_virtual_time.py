@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time stands still unless somebody waits or the test advances it: an hour costs nothing."""
+"""Time stands still unless a call waits or the test advances it: an hour costs nothing."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_time_stamps_are_virtual(bus):
     assert bus.stats("t")["created_ns"] == first.time_ns
 
 
-def test_the_clock_begins_where_it_is_told():
+def test_the_clock_begins_at_start_ns():
     with SteppedBus(start_ns=5) as bus:
         assert bus.clock.time_ns() == 5
         bus.clock.sleep(1e-9)
@@ -74,7 +74,7 @@ def test_advance_delivers_nothing(bus):
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "1", None])
-def test_time_does_not_go_backwards_or_nowhere(bus, seconds):
+def test_time_never_moves_backwards(bus, seconds):
     with pytest.raises((slipring.BadArgument, TypeError)):
         bus.advance(seconds)
     assert bus.clock.monotonic() == 0

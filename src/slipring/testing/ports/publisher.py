@@ -85,13 +85,15 @@ class SteppedPublisher(PythonPublisher, Handle):
     def _reserve(self, size: int, type: str, sender: str) -> int:
         reserved = reserved_bytes(size, type, sender)
         if size > _LARGEST:
-            text = f"a body of {size} bytes is larger than a message can be, {_LARGEST} bytes, whatever the capacity"
-            raise TooLarge(f"{text}: send it in parts, or use frames", argument="body")
-        if reserved <= self._topic.geometry.capacity:
+            text = (
+                f"a body of {size} bytes is too large: a message has at most {_LARGEST} bytes at any capacity"
+            )
+            raise TooLarge(f"{text}; send it in parts, or use frames", argument="body")
+        capacity = self._topic.geometry.capacity
+        if reserved <= capacity:
             return reserved
-        needs = f"a body of {size} bytes needs {reserved}, more than the topic's capacity of"
-        text = f"{needs} {self._topic.geometry.capacity}: create it with a larger capacity="
-        raise TooLarge(text, argument="capacity")
+        text = f"a body of {size} bytes needs {reserved} bytes, but the topic has capacity={capacity}"
+        raise TooLarge(f"{text}: create it with a larger capacity=", argument="capacity")
 
     def _hold(self) -> int:
         return self._topic.hold(self._simulation.clock.time_ns())
