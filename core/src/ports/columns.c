@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages into columns, straight from the ring into the caller's arrays, for what readers of batches mostly meet: complete
- * messages of one sender and one type in a row. Whatever is different ends that; read.c knows it all.
+ * Copying messages into columns, from the ring into arrays of the caller. For the usual case of batches: consecutive complete
+ * messages of one sender and one type. Any other message ends the run; read.c handles it.
  *
- * Rows are taken a few at a time, those of one size at once: first their slots are looked at, then their bodies are copied,
- * which are on their way meanwhile. They count when it is certain that none of them was overwritten.
+ * Rows are taken some at a time, those of one size together. First their slots are checked, while their bodies are prefetched.
+ * Then the bodies are copied. The rows count once it is certain that none of them was overwritten.
  */
 #include "base/copy.h"
 #include "ports/read.h"
 
-#define AHEAD 16   /* slots: they are on the way while we look at those before them */
-#define AT_ONCE 64 /* rows that are lost together when one of them was overwritten */
+#define AHEAD 16   /* slots: how far ahead they are prefetched */
+#define AT_ONCE 64 /* rows that are discarded together if one of them was overwritten */
 #define WRITER (SLR_WRITER_MASK << 2)
 
 static inline bool same_meta(const slipring_columns *c, const uint8_t *shared) {
@@ -20,15 +20,15 @@ static inline bool same_meta(const slipring_columns *c, const uint8_t *shared) {
     return true;
 }
 
-/* Messages in a row whose lengths are the same, each where the one before it ends. */
+/* Consecutive messages with the same lengths, each starting where the previous one ends. */
 struct alike {
     uint64_t lengths, end; /* of the first */
-    uint64_t body, size;   /* what a message takes of its sender's bytes, and of the ring's */
-    const uint8_t *payload;  /* of the first body; the others follow it */
-    size_t most;           /* as many as can lie there, in slots without a wrap */
+    uint64_t body, size;   /* bytes of the body, and of the message in the ring */
+    const uint8_t *payload;  /* of the first body; the others follow */
+    size_t most;           /* most messages that fit, in slots without a wrap */
 };
 
-/* False if the next message has other names, or cannot be. */
+/* Describe the next messages; false if the next one has another type or sender, or is invalid. */
 static bool alike_from(const slipring_subscriber *sub, const slipring_columns *c, struct alike *out) {
     const struct slr_segment *s = sub->s;
     const struct slr_slot *slot = slr_slot_of(s, sub->position);
@@ -47,8 +47,8 @@ static bool alike_from(const slipring_subscriber *sub, const slipring_columns *c
     return true;
 }
 
-/* How many there are, count at most; their bodies are fetched meanwhile. Slots of the next `fetchable` messages may be fetched
- * before it is their turn; what is beyond may be being written, and fetching it would take it from its writer. */
+/* Return how many there are, at most count, and prefetch their bodies. Slots of the next `fetchable` messages may be prefetched.
+ * Slots beyond may be in use by a writer, and prefetching them would take their cache lines from it. */
 static size_t alike_count(const struct slr_segment *s, uint64_t seq, const struct alike *a, size_t count, uint64_t fetchable,
                           int64_t *times_ns) {
     const struct slr_slot *slot = slr_slot_of(s, seq);
@@ -66,14 +66,14 @@ static size_t alike_count(const struct slr_segment *s, uint64_t seq, const struc
     return row;
 }
 
-/* Bodies into their column, as long as the names behind them are the wanted ones; how many. */
+/* Copy bodies into their column while type and sender behind them match; return their number. */
 static size_t alike_copy(const slipring_columns *columns, const struct alike *a, size_t count) {
-    const slipring_columns c = *columns; /* by value: the compiler would read them again after every shared access */
+    const slipring_columns c = *columns; /* a copy: the compiler would read them again after every shared access */
     const uint64_t body = a->body, size = a->size, meta_at = slr_round8(body);
     uint8_t *to = c.data ? c.data + c.data_used : NULL;
     const uint8_t *payload = a->payload;
     size_t row = 0;
-    if (size == body) { /* nothing between them */
+    if (size == body) { /* no type and sender between bodies */
         if (to) slr_copy_out(to, payload, body * count);
         return count;
     }
@@ -85,7 +85,7 @@ static size_t alike_copy(const slipring_columns *columns, const struct alike *a,
     return row;
 }
 
-/* Up to count rows behind those there are; the number, and the ring's bytes they took. */
+/* Append up to count rows; return their number and add their bytes in the ring to *bytes. */
 static size_t copy_rows(const slipring_subscriber *sub, slipring_columns *c, size_t count, uint64_t fetchable, uint64_t *bytes) {
     struct alike a;
     if (!alike_from(sub, c, &a)) return 0;
@@ -107,7 +107,7 @@ size_t slipring_subscriber_take_columns(slipring_subscriber *sub, slipring_colum
     size_t begun = c->rows;
     uint64_t bytes = 0, last = sub->position + limit;
     if (slr_read_check(sub) || !slr_reads_all(sub)) return 0;
-    /* Not more than a sixteenth of the ring without telling publishers, who may be waiting for it. */
+    /* At most a sixteenth of the ring: publishers may be waiting for room. */
     if (limit > s->slot_count / 16) limit = s->slot_count / 16;
     for (size_t part, taken = 1; taken && c->rows - begun < limit && bytes < s->capacity / 16; c->rows += taken) {
         part = limit - (c->rows - begun);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cursors: named reading positions that outlive their process. On a reliable topic messages from a cursor's position
- * on are kept; on a lossy one it only remembers. Whoever reads by a cursor locks its entry; the position moves by
- * commit alone, one store. Making and dropping cursors take turns by a lock on the table's first header byte.
+ * Cursors: named reading positions that survive their process. On a reliable topic messages from the position of a cursor on are
+ * kept; on a lossy topic a cursor only stores the position. The subscriber of a cursor locks its entry. The position moves by
+ * commit alone, with one store. A lock on the first byte of the table's header serializes creating and dropping cursors.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +57,8 @@ static void free_entry(struct slr_segment *s, int entry) {
     slr_store_release(&s->cursor[entry].state, slr_kind_next(slr_load_acquire(&s->cursor[entry].state), SLR_KIND_FREE));
 }
 
-/* Locked, it is ours, unless a publisher that had seen it unlocked lets it expire in this moment: one of the two swaps of
- * its state fails. */
+/* The lock makes the cursor ours, unless a publisher that saw it unlocked lets it expire at this moment. Both swap the state, and
+ * one of the swaps fails. */
 static bool survives(const struct slr_segment *s, int entry) {
     struct slr_cursor *c = &s->cursor[entry];
     uint64_t state = slr_load_acquire(&c->state);
@@ -80,7 +80,7 @@ static int attach_locked(slipring_subscriber *sub, const char *name, bool *is_ne
     if (!locked)
         return slr_error(SLIPRING_BUSY, "cursor", "a live subscriber already uses cursor '%s'", name);
     sub->cursor = entry;
-    if (!*is_new && !survives(s, entry)) *is_new = true; /* its entry is free, and locked by us */
+    if (!*is_new && !survives(s, entry)) *is_new = true; /* its entry is free and locked */
     if (!*is_new) {
         *position = slr_load_acquire(&s->cursor[entry].position);
         slr_cursor_touch(sub);
@@ -93,7 +93,7 @@ int slr_cursor_attach(slipring_subscriber *sub, const char *name, bool *is_new, 
     if (!code) code = lock_table(sub->s);
     if (code) return code;
     code = attach_locked(sub, name, is_new, position);
-    /* A new cursor is made by slr_cursor_begin, still in turn, so that no name is made twice. */
+    /* slr_cursor_begin creates a new cursor under the same table lock, so that no name is created twice. */
     if (code || !*is_new) slr_unlock(sub->s->readers_fd, TABLE_LOCK_BYTE);
     return code;
 }
@@ -103,7 +103,7 @@ void slr_cursor_begin(slipring_subscriber *sub, const char *name, int64_t expire
     struct slr_cursor *c = &s->cursor[sub->cursor];
     uint8_t padded[sizeof c->name] = {0};
     memcpy(padded, name, strlen(name));
-    slr_copy_in(c->name, padded, sizeof padded); /* lookers may be reading it */
+    slr_copy_in(c->name, padded, sizeof padded); /* an inspector may be reading it */
     slr_store_relaxed(&c->created_ns, slr_clock_realtime_ns());
     slr_store_relaxed(&c->expires_ns, expires_ns);
     if (!SLR_DEFECT(cursor_made_before_its_position)) slr_store_relaxed(&c->position, position);
@@ -135,7 +135,7 @@ int slipring_subscriber_commit(slipring_subscriber *sub, uint64_t position) {
         return slr_error(SLIPRING_BAD_ARGUMENT, "seq",
                          "seq=%llu cannot be committed: allowed are %llu (the last commit) to %llu (received so far)",
                          (unsigned long long)position, (unsigned long long)committed, (unsigned long long)sub->position);
-    /* Release, partner of the reclaimer's acquire: what we passed has been copied. */
+    /* Release, partner of the reclaimer's acquire: messages below position have been copied. */
     slr_store_release(&c->position, position);
     SLR_CRASH_POINT("cursor.committed");
     slr_cursor_touch(sub);

@@ -75,7 +75,7 @@ void slr_filter_free(struct slr_filter *f) {
 
 static bool passes(const struct slr_filter *f, uint32_t writer, uint64_t seq, const char *type, size_t type_size,
                    const char *sender, size_t sender_size) {
-    /* Own messages by writer entry, not by name: the entry is ours alone since own_since. */
+    /* Identify own messages by the writer entry, not by name: since own_since the entry belongs to this process alone. */
     if (f->ignore_own && writer == f->own_entry && seq >= f->own_since) return false;
     if (f->only_types && !contains(&f->types, type, type_size)) return false;
     return !contains(&f->ignore_types, type, type_size) && !contains(&f->ignore_senders, sender, sender_size);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading in place. The reader publishes the lowest sequence it needs, fences, and looks at oldest: if it is not past
- * that sequence, every reclaimer from now on sees the hold before it lets memory be reused (reclaim.c).
+ * Reading in place. The reader publishes the lowest sequence that it needs, fences, and loads oldest. If oldest is not past that
+ * sequence, every later reclaimer sees the hold before it lets memory be reused (reclaim.c).
  *
- * A reliable reader holds everything from its position on. One that reads for somebody else, who may be slower, keeps what
- * that one has not passed yet.
+ * A reliable reader holds everything from its position on. A reader that reads ahead for another process also keeps the messages
+ * that the other process has not passed yet.
  */
 #include "base/crash_points.h"
 #include "base/defects.h"
@@ -21,7 +21,7 @@ static uint64_t lowest_hold(const slipring_subscriber *sub) {
 }
 
 void slr_hold_publish(slipring_subscriber *sub) {
-    /* Release, partner of the reclaimer's acquire: our copies are done before the memory is reused. */
+    /* Release, partner of the reclaimer's acquire: this reader's copies are complete before the memory is reused. */
     slr_store_release(&sub->self->hold, lowest_hold(sub));
 }
 
@@ -67,7 +67,7 @@ int slipring_subscriber_release(slipring_subscriber *sub, uint64_t seq) {
     return SLIPRING_OK;
 }
 
-/* The hold that is published already covers everything from its lowest on, so no handshake is needed: it only moves up. */
+/* The published hold already covers everything from its lowest sequence on. It only moves up, so no handshake is needed. */
 int slipring_subscriber_keep(slipring_subscriber *sub, uint64_t seq) {
     int code = slr_read_check(sub);
     if (code) return code;

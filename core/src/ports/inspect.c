@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at a topic: counters and tables as they stand in shared memory. Nothing is written and nobody is asked.
+ * Inspecting a topic: counters and tables as they are in shared memory. Writes nothing and needs no other process.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void slipring_inspector_close(slipring_inspector *inspector) {
     free(inspector);
 }
 
-/* Messages, abandoned and open sequences below tail; again if a stride is reclaimed meanwhile. */
+/* Count messages, abandoned and open sequences below tail; repeat if a stride is reclaimed in the meantime. */
 static void count_sequences(const struct slr_segment *s, slipring_topic_info *out) {
     for (int attempt = 0; attempt < 1000; attempt++) {
         uint64_t abandoned, open = 0;
@@ -139,17 +139,17 @@ int slipring_inspector_cursor(slipring_inspector *inspector, uint32_t entry, sli
     return SLIPRING_OK;
 }
 
-/* The invariants that hold between any two steps of anybody (docs/spec/invariants.md). */
+/* Check the invariants that hold between any two steps of any process (docs/spec/invariants.md). */
 int slipring_inspector_verify(slipring_inspector *inspector) {
     const struct slr_segment *s = inspector->s;
     uint64_t freed, oldest, tail;
     int attempts = 0;
-    do { /* as of one moment: while freed rests, the others stay within a ring of it */
+    do { /* at one moment: while freed does not change, the others stay within one ring of it */
         freed = slr_load_acquire(&s->ring->freed);
         oldest = slr_load_acquire(&s->ring->oldest);
-        tail = slr_load_acquire(&s->ring->tail) + 1; /* one writer's newest message may not be counted yet */
+        tail = slr_load_acquire(&s->ring->tail) + 1; /* tail may not count the newest message of a single writer yet */
     } while (slr_load_acquire(&s->ring->freed) != freed && ++attempts < 1000);
-    if (attempts == 1000) return SLIPRING_OK; /* too busy to be looked at, which is a sign of health */
+    if (attempts == 1000) return SLIPRING_OK; /* too busy for a consistent view, which shows that it works */
     if (freed > oldest || oldest > tail || tail - freed > s->slot_count)
         return slr_error(SLIPRING_CORRUPT, "topic", "freed=%" PRIu64 " oldest=%" PRIu64 " tail=%" PRIu64 " are not in order",
                          freed, oldest, tail - 1);

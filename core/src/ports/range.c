@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges: what lies between two sequences, read as often as need be. For those who plan first and read later, in another
- * process and perhaps twice, as a Spark job does: a range has no entry in any table, holds nothing back and remembers
- * nothing in shared memory. What must not disappear meanwhile is kept by a cursor.
+ * Ranges: the messages between two sequences, read any number of times. For programs that plan first and read later, in another
+ * process and possibly twice, as a Spark job does. A range has no entry in any table, holds nothing back, and stores nothing
+ * in shared memory. A cursor keeps the messages that must not disappear in the meantime.
  *
- * Every sequence of a range comes out once: as a message, or in a hole, which says how many of its sequences were
- * messages that are lost. Sequences that nobody made a message of (abandoned) are in holes too, and no loss.
+ * Every sequence of a range is passed on once: as a message, or in a hole. A hole contains the number of its sequences that were
+ * messages and are lost. Abandoned sequences, which never became messages, are in holes, too, and are not counted as lost.
  *
- * Underneath is a reader by copy without an entry (read.c); loss is counted by it whenever it is lapped, which is always
- * between two messages, so what its count grew by belongs to the hole between them.
+ * A range uses a reader by copy without an entry (read.c). That reader counts a loss whenever it is lapped, which is always
+ * between two messages. So the growth of its count belongs to the hole between them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,16 +18,16 @@
 #include "ring/loss.h"
 #include "ring/slot_state.h"
 
-#define FEW 16 /* shown one by one before looking whether a run goes on */
+#define FEW 16 /* messages shown one by one before the next run is tried */
 
 struct slipring_range {
     slipring_subscriber reader;
     bool begun;
-    uint64_t expected;   /* the next sequence to come out */
-    uint64_t lost_known; /* of reader.lost, in holes that came out */
+    uint64_t expected;   /* the next sequence to pass on */
+    uint64_t lost_known; /* part of reader.lost in holes passed on so far */
     uint64_t until;
     uint64_t last; /* message shown */
-    size_t shown;  /* in one go */
+    size_t shown;  /* in one call of drain */
     const slipring_range_sink *sink;
     void *context;
 };
@@ -51,7 +51,7 @@ void slipring_range_close(slipring_range *range) {
 
 static uint64_t oldest_of(const struct slr_segment *s) {
     uint64_t oldest = slr_load_acquire(&s->ring->oldest), tail = slr_load_acquire(&s->ring->tail);
-    return tail - oldest > s->slot_count ? tail - s->slot_count : oldest; /* damaged, or a moment apart */
+    return tail - oldest > s->slot_count ? tail - s->slot_count : oldest; /* damaged contents, or the two loads happened at different moments */
 }
 
 uint64_t slipring_range_generation(const slipring_range *range) { return range->reader.s->generation; }
@@ -88,7 +88,7 @@ int slipring_range_at_time(slipring_range *range, int64_t time_ns, uint64_t *seq
     int code = slr_segment_check_file(s);
     if (code) return code;
     uint64_t at = oldest_of(s);
-    /* One after the other: the clocks of several publishers do not make an order to search by. */
+    /* Check one by one: the times of several publishers are not ordered, so no binary search is possible. */
     for (uint64_t count = 0; count < s->slot_count; count++, at++) {
         state = slr_slot_read(s, at, &word);
         if (state == SLR_NOTHING || (state == SLR_FOUND && slr_load_relaxed(&slr_slot_of(s, at)->time_ns) >= time_ns)) break;
@@ -100,7 +100,7 @@ int slipring_range_at_time(slipring_range *range, int64_t time_ns, uint64_t *seq
 int slipring_range_begin(slipring_range *range, uint64_t from) {
     slipring_subscriber *reader = &range->reader;
     int code = slr_segment_check_file(reader->s);
-    /* Who goes on where it ended knows more of what is between than who comes anew (loss.c). */
+    /* A reader that continues where it ended knows its count of abandoned sequences (loss.c): do not start it again. */
     if (code || (range->begun && from == range->expected)) return code;
     reader->lost = range->lost_known = 0;
     range->expected = from;
@@ -108,7 +108,7 @@ int slipring_range_begin(slipring_range *range, uint64_t from) {
     return slr_start_at(reader, SLIPRING_START_SEQ, from);
 }
 
-/* The hole before seq comes out, if there is one. False: the sink takes no more. */
+/* Pass on the hole before seq, if there is one. False: the sink has stopped. */
 static bool show_hole(slipring_range *range, uint64_t seq, uint64_t lost) {
     if (seq == range->expected) return true;
     uint64_t span = seq - range->expected;
@@ -128,7 +128,7 @@ static bool show(void *context, const slipring_message *message) {
     return true;
 }
 
-/* How many messages were lost between until and the reader, who was lapped beyond it: the next range counts them. */
+/* Return how many messages were lost between until and the position of a reader that was lapped: the next range counts them. */
 static uint64_t lost_beyond(const slipring_range *range) {
     const slipring_subscriber *reader = &range->reader;
     uint64_t abandoned = 0, beyond = reader->position - range->until;
@@ -164,12 +164,12 @@ int slipring_range_read(slipring_range *range, uint64_t until, const slipring_ra
         range->shown = 0;
         code = slipring_subscriber_drain(reader, (size_t)(sink->run && left > FEW ? FEW : left), show, range, &taken);
         bool refused = !code && taken == 0 && reader->position < until;
-        if (range->shown > taken) { /* the last was overwritten while it was copied */
+        if (range->shown > taken) { /* the last one was overwritten while it was copied */
             sink->drop(context);
             range->expected = range->last;
         }
         if (refused) break;
-        /* Empty at the end: what was there last is abandoned. */
+        /* Empty at the end: the last sequences were abandoned. */
         if (code == SLIPRING_LAPPED || (code == SLIPRING_EMPTY && reader->position >= until)) code = SLIPRING_OK;
     }
     if (code == SLIPRING_EMPTY)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A subscriber's life. Its entry in the reader table gives it wake-ups, holds and statistics, and, on a reliable topic,
- * the right that nothing is reclaimed before it passed it. A lossy subscriber can do without: any number may read.
+ * Opening and closing a subscriber, and where it starts. Its entry in the reader table gives it wake-ups, holds and statistics,
+ * and on a reliable topic the guarantee that nothing is reclaimed before it has passed it. A lossy subscriber can read
+ * without an entry, so any number of them may read.
  *
- * A reliable reader first publishes a hold of 0, which stops all reclaiming, fences, and only then chooses its place:
- * from that moment nothing at or after oldest can be taken from under it. If it dies while choosing, its lock goes,
- * and with it the hold.
+ * A reliable reader first publishes a hold of 0, which stops all reclaiming, fences, and then chooses its start. From that
+ * moment nothing at or after oldest can be reclaimed. If the reader dies in between, its lock is released, and with it the hold.
  *
- * Where reading begins: new, last, oldest or a given sequence. The number of abandoned sequences below that place is
- * counted, so that later losses are exact (loss.c). If writers reclaim the place during the count, another one is chosen.
+ * Reading starts at new, last, oldest or a given sequence. The number of abandoned sequences below the start is counted, so that
+ * later losses are exact (loss.c). If writers reclaim the start during the count, another start is chosen.
  */
 #include "ports/subscriber.h"
 
@@ -28,7 +28,7 @@
 
 #define ATTEMPTS 20 /* an attempt to choose a start fails only if writers reclaimed the chosen sequence */
 
-/* BUSY, without words: there is none. */
+/* Lock a free entry, or the entry of a dead process. BUSY, without an error text: there is none. */
 static int lock_entry(struct slr_segment *s, int *out) {
     for (int dead = 0; dead <= 1; dead++)
         for (uint32_t e = 0; e < s->reader_count; e++) {
@@ -50,7 +50,7 @@ static void own_entry(slipring_subscriber *sub, enum slr_kind kind, uint64_t hol
     struct slr_segment *s = sub->s;
     struct slr_reader *r = &s->reader[sub->entry];
     uint32_t needed = (uint32_t)sub->entry + 1, high = slr_load_relaxed(&s->readers->high_reader);
-    set_kind(r, SLR_KIND_FREE); /* the last owner's hold goes before ours comes */
+    set_kind(r, SLR_KIND_FREE); /* the hold of the last owner ends before this one begins */
     slr_store_relaxed(&r->received, 0);
     slr_store_relaxed(&r->lost, 0);
     slr_store_relaxed(&r->filtered, 0);
@@ -95,10 +95,10 @@ static int start_by_cursor(slipring_subscriber *sub, const slipring_subscriber_s
     int code = slr_cursor_attach(sub, how->cursor, &is_new, &position);
     if (code) return code;
     code = is_new ? slr_start_at(sub, how->start, how->start_seq) : slr_start_at(sub, SLIPRING_START_SEQ, position);
-    /* A failed start closes the files, and with them the turn taken for a new cursor. */
+    /* A failed start closes the files, and with them the lock that was taken for a new cursor. */
     if (!code && is_new) slr_cursor_begin(sub, how->cursor, how->expires_ns, sub->position);
     if (code) return code;
-    slr_store_release(&sub->self->hold, SLR_NO_HOLD); /* the cursor's position holds from here on */
+    slr_store_release(&sub->self->hold, SLR_NO_HOLD); /* from here on the position of the cursor holds */
     set_kind(sub->self, SLR_KIND_CURSOR);
     return SLIPRING_OK;
 }
@@ -198,7 +198,7 @@ static uint64_t newest_message(const struct slr_segment *s, uint64_t oldest, uin
     return tail;
 }
 
-/* The abandoned sequences below position; unknown while a claim below is open. False: position has been reclaimed. */
+/* Count the abandoned sequences below position; unknown while a claim below is open. False: position was reclaimed. */
 static bool count_below(const struct slr_segment *s, uint64_t position, uint64_t *abandoned) {
     *abandoned = SLR_UNKNOWN;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -211,14 +211,14 @@ static bool count_below(const struct slr_segment *s, uint64_t position, uint64_t
             if (slr_word_state(word) == SLR_CLAIMED) return true;
             if (slr_word_state(word) == SLR_GONE) count++;
         }
-        if (slr_load_acquire(&s->ring->oldest) != oldest) continue; /* what is left to count has become shorter */
+        if (slr_load_acquire(&s->ring->oldest) != oldest) continue; /* fewer are left to count */
         if (seq == position) *abandoned = count;
         return true;
     }
     return true;
 }
 
-/* One writer stores READY before it moves tail; that message is there already. */
+/* A single writer stores READY before it moves tail; that message exists already. */
 static uint64_t real_tail(const struct slr_segment *s) {
     uint64_t tail = slr_load_acquire(&s->ring->tail);
     uint64_t word = slr_load_acquire(&slr_slot_of(s, tail)->word);
@@ -226,8 +226,8 @@ static uint64_t real_tail(const struct slr_segment *s) {
     return there ? tail + 1 : tail;
 }
 
-/* A reclaimer that was at work when a cursor was made may have moved oldest past it; what the cursor holds is there, though,
- * up to freed. */
+/* A reclaimer that was active when a cursor was created may have moved oldest past it. Messages from freed on are still held by
+ * the cursor. */
 static bool held_by_cursor(const slipring_subscriber *sub, uint64_t position, uint64_t tail) {
     const struct slr_segment *s = sub->s;
     return sub->holds_position && sub->cursor >= 0 && position >= slr_load_acquire(&s->ring->freed) && tail - position <= s->slot_count;
@@ -235,16 +235,16 @@ static bool held_by_cursor(const slipring_subscriber *sub, uint64_t position, ui
 
 struct start {
     uint64_t position;
-    uint64_t lost;      /* messages between the place that was asked for and position */
+    uint64_t lost;      /* messages between the requested sequence and position */
     uint64_t abandoned; /* sequences below position, or SLR_UNKNOWN */
 };
 
-/* False: what was chosen has been reclaimed meanwhile. */
+/* Choose a start. False: it was reclaimed in the meantime. */
 static bool choose_start(const slipring_subscriber *sub, int start, uint64_t start_seq, uint64_t tail, struct start *out) {
     const struct slr_segment *s = sub->s;
     uint64_t oldest = slr_load_acquire(&s->ring->oldest), position = tail;
     struct slr_loss loss;
-    /* What is said of oldest here may be outdated the next moment, for a lossy reader; reading finds out and counts. */
+    /* For a lossy reader oldest may be outdated immediately; reading notices and counts it. */
     if (tail - oldest > s->slot_count) oldest = tail - s->slot_count;
     if (start == SLIPRING_START_OLDEST && !SLR_DEFECT(oldest_means_new)) position = oldest;
     if (start == SLIPRING_START_LAST && !SLR_DEFECT(last_means_new)) position = newest_message(s, oldest, tail);
@@ -252,7 +252,7 @@ static bool choose_start(const slipring_subscriber *sub, int start, uint64_t sta
     *out = (struct start){.position = position, .abandoned = SLR_UNKNOWN};
     if (position < oldest) {
         if (held_by_cursor(sub, position, tail)) return true;
-        if (slr_loss_from(s, position, position ? SLR_UNKNOWN : 0, &loss)) { /* asked for what is gone */
+        if (slr_loss_from(s, position, position ? SLR_UNKNOWN : 0, &loss)) { /* the requested sequence is gone */
             *out = (struct start){loss.oldest, loss.messages, loss.abandoned};
             if (SLR_DEFECT(start_forgets_abandoned)) out->abandoned = SLR_UNKNOWN;
             return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A subscriber as its own files see it: subscriber.c (life), read.c (reading), hold.c (views), filter.c, cursor.c,
- * wait.c.
+ * A subscriber, for the files that work on it: subscriber.c (open, close, start), read.c, columns.c, hold.c (views), filter.c,
+ * cursor.c, wait.c, range.c and the frame reader.
  */
 #ifndef SLR_PORTS_SUBSCRIBER_H
 #define SLR_PORTS_SUBSCRIBER_H
@@ -19,27 +19,27 @@ struct slipring_subscriber {
     struct slr_reader *self; /* NULL: no entry in the table */
     int entry, cursor;       /* -1: none */
     bool conflate;
-    bool holds_position; /* a hold keeps everything from position on: no copy can be overwritten */
+    bool holds_position; /* a hold protects everything from position on: no copy can be overwritten */
 
-    uint64_t position;  /* next sequence to look at */
+    uint64_t position;  /* next sequence to read */
     uint64_t abandoned; /* sequences below position (conflating: below settled) that never became messages */
     uint64_t received, lost, filtered;
 
-    bool peeked; /* a message was shown and not yet accepted */
+    bool peeked; /* a message was peeked and not yet accepted */
     uint64_t peeked_size;
 
-    /* Conflating readers settle their accounts behind their position (read.c). */
+    /* A conflating reader counts behind its position (read.c). */
     uint64_t settled, settled_messages;
 
     uint64_t held[SLR_MAX_VIEWS]; /* sequences of open views */
     int held_count;
 
-    bool keeps; /* what was read from `kept` on is held as if it had not been (reliable, without a cursor) */
+    bool keeps; /* messages from `kept` on stay held although they were read (reliable, without a cursor) */
     uint64_t kept;
 
-    uint64_t progress_messages, progress_bytes; /* since publishers were last considered */
-    int64_t slice_ns; /* of a wait under way; 0: none is */
-    /* Of the last wait: where and when it began, and how long it kept away from the slot (wait.c). */
+    uint64_t progress_messages, progress_bytes; /* since publishers were last woken */
+    int64_t slice_ns; /* of the current wait; 0: none */
+    /* The last wait: position and time of its begin, and the time it stayed away from the slot (backoff_ns in wait.c). */
     uint64_t waited_at;
     int64_t waited_ns, backoff_ns;
     struct slr_filter *filter;
@@ -65,7 +65,7 @@ void slr_filter_free(struct slr_filter *filter);
 /* OK: it passes; EMPTY: it does not; LAPPED. */
 int slr_filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m);
 
-/* cursor.c: attaches to the named cursor, new or not; its place in *position. */
+/* cursor.c: attach to the named cursor, existing or new; *position is that of an existing one. */
 int slr_cursor_attach(slipring_subscriber *sub, const char *name, bool *is_new, uint64_t *position);
 void slr_cursor_begin(slipring_subscriber *sub, const char *name, int64_t expires_ns, uint64_t position);
 void slr_cursor_touch(slipring_subscriber *sub);

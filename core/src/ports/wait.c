@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting for messages on one or many topics: spin briefly, then sleep (sleep.c).
+ * Waiting for messages on one or many topics: spin briefly, then sleep (wait/sleep.c).
  *
- * A call sleeps for one slice at most and the caller comes again; slices grow with the time waited (wait.h). They bound
- * what no wake-up can tell: a topic whose file was deleted, a damaged futex word, a signal that came just before we slept.
- * Behind a claim that may turn out abandoned, slices are 1 ms.
+ * A call sleeps for at most one slice, and the caller calls again. Slices grow with the time waited (wait/sleep.h). They limit the
+ * delay of events without a wake-up: a topic whose file was deleted, a damaged futex word, a signal that arrived just before
+ * the sleep. Behind a claim that may turn out abandoned, slices are 1 ms.
  *
- * How a wait sleeps: on the futex words of its topics.
+ * A wait sleeps on the futex words of its topics. A sleeper announces itself on every word (sequentially consistent), checks once
+ * more, and sleeps. A publisher makes a message readable, fences, and checks for sleepers. So one of the two sees the other.
  *
- * A sleeper announces itself on every word (sequentially consistent), looks once more, and sleeps; a publisher makes a
- * message readable, fences, and looks for sleepers. So one of the two sees the other.
+ * A publisher that is killed after its message became readable and before it has checked leaves the wake-up to the kernel
+ * (wait/death_wake.h), which wakes one sleeper on the word `orphan` of the topic. That changes no value, so a waiter that has
+ * checked and does not sleep yet must notice the message in another way: it also sleeps on the word of the slot of its
+ * position. The kernel takes the words in their order. So either the waiter is queued at `orphan` when the publisher dies, or the
+ * slot's word, which the kernel reads after that, has changed. The woken waiter wakes all others. It has set the same death
+ * wake before it slept.
  *
- * A publisher that is killed after its message became readable, before it has looked, leaves the wake-up to the kernel
- * (death_wake.h), which wakes one of those asleep on the topic's word `orphan`. No value changes by that, so who has looked and
- * does not sleep yet must notice the message otherwise: we sleep on the word of the slot of our position, too. The kernel
- * takes the words in their order. So either we are at `orphan` when the publisher dies, or the slot's word, looked at
- * after it, has changed. Who was woken there wakes all others, and has made the same will before it slept.
- *
- * Topics whose words are too many for one call are slept on in parts, by a thread each (sleep.h), with wills of their own.
+ * If topics have more words than one call takes, several threads sleep on a part of them each (wait/sleep.h), with death wakes of
+ * their own.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -40,9 +40,9 @@
 #define PIECE MS /* of spinning, in one call */
 #define SHORTEST_BACKOFF_NS 200
 #define LONGEST_BACKOFF_NS 10000
-#define STREAMING_NS 400u /* a message, on average */
+#define STREAMING_NS 400u /* average time of a message in a stream */
 
-/* Topics that one thread sleeps on so that deaths wake it: three words each, beside our bell and that of a crowd. */
+/* Topics on which one thread sleeps with coverage of deaths: three words each, beside the bells of the wait and of the groups. */
 #define MAX_COVERED ((SLR_MAX_FUTEX_WORDS - 2) / 3)
 
 struct wait {
@@ -50,10 +50,10 @@ struct wait {
     size_t count;
     _Atomic uint32_t *bell;
     uint32_t seen_rings;
-    size_t each;               /* topics that one thread sleeps on */
-    bool covered;              /* a publisher's death wakes us */
-    bool must_poll;            /* behind a claim, or no permission to announce oneself */
-    _Atomic uint32_t publisher_died; /* a publisher's death woke us */
+    size_t each;               /* topics on which one thread sleeps */
+    bool covered;              /* the death of a publisher wakes this wait */
+    bool must_poll;            /* behind a claim, or without permission to announce a sleeper */
+    _Atomic uint32_t publisher_died; /* the death of a publisher has woken this wait */
 };
 
 void slipring_bell_ring(slipring_bell *bell) {
@@ -71,8 +71,8 @@ static int check(const struct wait *w, bool files) {
     return SLIPRING_OK;
 }
 
-/* Whether there is anything to wake up for, while we spin: without the fence, which belongs to announcing oneself (sleep.c),
- * and without a look at tail, whose line the writers want for themselves, unless it is worth it: behind something abandoned. */
+/* Return whether the wait can end, during spinning. Without the fence, which belongs to the announcement of a sleeper. Without a
+ * load of tail, whose cache line the writers need, except behind an abandoned slot. */
 static bool has_message(const struct wait *w) {
     bool found = w->bell && slr_load_acquire(w->bell) != w->seen_rings;
     for (size_t i = 0; i < w->count && !found; i++) {
@@ -86,10 +86,10 @@ static bool has_message(const struct wait *w) {
     return found;
 }
 
-/* How long a reader that has caught up keeps away from the slot that comes next. Each look takes the slot's line from the
- * writer, who wants it twice for a message; left alone for a moment, it has several ready, and both go on undisturbed.
- * At first no longer than any answer takes. Twice as long as the last time where messages stream, which a longer absence
- * brings more of; one that brings no more is over with this. A small ring is not to run full meanwhile. */
+/* Return how long a reader that has caught up stays away from the next slot. Each load takes the cache line of the slot from
+ * the writer, which needs it twice for a message. Undisturbed for a moment, the writer completes several messages. The first
+ * backoff is no longer than the time of a reply. In a stream of messages each backoff is twice the last one; when messages
+ * stop streaming it is short again. A small ring must not fill up in that time. */
 static int64_t backoff_ns(const struct wait *w, int64_t now) {
     if (w->count == 0) return 0;
     slipring_subscriber *sub = w->subs[0];
@@ -131,7 +131,7 @@ static bool has_reason_to_wake(struct wait *w) {
     return found;
 }
 
-/* The topics that one thread sleeps on. */
+/* The topics on which one thread sleeps. */
 struct part {
     slipring_subscriber *const *subs;
     size_t count;
@@ -142,8 +142,8 @@ static struct part part_of(const struct wait *w, size_t number) {
     return (struct part){.subs = w->subs + from, .count = left < w->each ? left : w->each};
 }
 
-/* Announces us; the number of words. In this order: the orphans before the slots, see above, and after the others, since the
- * kernel tells the last at which we were woken. */
+/* Announce the sleeper and list the words; return their number. The orphans come before the slots, see above, and after the other
+ * words, because the kernel reports the last word that was woken. */
 static size_t list_words(const struct wait *w, struct part part, struct slr_futex_word *words) {
     size_t count = 0;
     if (w->bell) words[count++] = slr_futex_word_of(w->bell, w->seen_rings);
@@ -167,7 +167,7 @@ static void set_death_wake(void *context, size_t number) {
     slr_death_wake_set(&part_of(context, number).subs[0]->s->readers->orphan);
 }
 
-/* Woken by the dead, we wake the others; then the will is no longer needed. */
+/* After the death of a publisher wake the other sleepers; then the death wake is no longer needed. */
 static void wake_after_death(void *context, size_t number, size_t woken) {
     struct wait *w = context;
     struct part part = part_of(w, number);
@@ -207,7 +207,7 @@ static int sleep_on(struct wait *w, struct slr_futex_word *words, int64_t slice,
     int64_t now = slr_clock_monotonic_ns(), until = now + (w->must_poll ? POLL_SLICE : slice);
     if (SLR_DEFECT(waiting_polls) && !w->must_poll) until = now;
     if (until > deadline) until = deadline;
-    if (w->covered && w->each < w->count && until - now < SLR_LONGEST_BOUNDED_SLICE_NS) return EAGAIN; /* not worth threads */
+    if (w->covered && w->each < w->count && until - now < SLR_LONGEST_BOUNDED_SLICE_NS) return EAGAIN; /* too short for threads */
     return w->covered ? sleep_covered(w, words, count, until) : sleep_uncovered(words, count, until);
 }
 
@@ -216,7 +216,7 @@ static int sleep_slice(struct wait *w, int64_t slice, int64_t deadline) {
     struct slr_futex_word few[14], *words = most <= sizeof few / sizeof few[0] ? few : calloc(most, sizeof *words);
     if (!words) return ENOMEM;
     int slept = sleep_on(w, words, slice, deadline);
-    if (slept == EAGAIN && w->covered) { /* without threads: what a death does not tell us, we look for ourselves */
+    if (slept == EAGAIN && w->covered) { /* without threads: a death wakes nobody, so check at the end of bounded slices */
         w->covered = false;
         w->each = w->count;
         slept = sleep_on(w, words, slice < SLR_LONGEST_BOUNDED_SLICE_NS ? slice : SLR_LONGEST_BOUNDED_SLICE_NS, deadline);
@@ -227,15 +227,15 @@ static int sleep_slice(struct wait *w, int64_t slice, int64_t deadline) {
 
 /* Wait ------------------------------------------------------------------------------------------------------- */
 
-/* Kept by the first subscriber; reading a message sets it back. Topics beyond what one thread can sleep on so that deaths
- * wake it take more threads, which are worth it once we would wake up by ourselves for ever. */
+/* Return the next slice. The first subscriber stores it, and reading a message resets it. More topics than MAX_COVERED need
+ * threads, which are worth their cost once the wait has reached the longest bounded slice. */
 static int64_t next_slice(struct wait *w) {
     w->each = w->count;
-    if (w->count == 0) return SLR_LONGEST_BOUNDED_SLICE_NS; /* nobody to remember how long we have waited */
+    if (w->count == 0) return SLR_LONGEST_BOUNDED_SLICE_NS; /* no subscriber can store the time waited */
     int64_t slice = w->subs[0]->slice_ns;
     bool worth_threads = slice >= SLR_LONGEST_BOUNDED_SLICE_NS && !SLR_DEFECT(idle_waits_for_many_wake_up);
     w->covered = slr_sleeps_on_many() && (w->count <= MAX_COVERED || worth_threads);
-    /* Who cannot wake others must not take a wake-up by the dead from them; it polls anyway. */
+    /* A waiter that cannot wake others must not take the wake-up after a death from them; it polls anyway. */
     for (size_t i = 0; i < w->count && w->covered; i++) w->covered = w->subs[i]->s->readers_writable;
     if (w->covered && w->each > MAX_COVERED) w->each = MAX_COVERED;
     bool bounded = !w->covered || SLR_DEFECT(idle_waits_wake_up);
@@ -243,8 +243,8 @@ static int64_t next_slice(struct wait *w) {
     return w->subs[0]->slice_ns = slr_slice(slice, bounded);
 }
 
-/* Spins, at most for PIECE: then the caller looks, for signals and for claims of the dead, and comes again. How much of it
- * is done, the first subscriber knows by a slice below 0. True: no time to sleep yet. */
+/* Spin for at most PIECE. Then the caller checks for signals and for claims of dead processes, and calls again. The first
+ * subscriber stores the time spun as a negative slice. True: not yet time to sleep. */
 static bool spin_piece(struct wait *w, int64_t now, int64_t deadline, int64_t spin_ns) {
     int64_t spun = w->count ? -w->subs[0]->slice_ns : 0, left = spin_ns - spun, piece = w->count && left > PIECE ? PIECE : left;
     if (left > 0 && spin(w, now, now + piece < deadline ? now + piece : deadline, spun == 0)) return true;
@@ -258,16 +258,16 @@ int slipring_wait(slipring_subscriber *const *subs, size_t count, slipring_bell 
         .subs = subs, .count = count, .bell = bell ? (_Atomic uint32_t *)&bell->rings : NULL, .seen_rings = seen_rings};
     int code = check(&w, false);
     if (code) return code;
-    /* A wait that sleeps has spun already. */
+    /* A wait that has slept does not spin again. */
     bool spins = count == 0 || subs[0]->slice_ns <= 0;
     int64_t now = slr_clock_monotonic_ns();
-    if (now >= deadline_ns) return SLIPRING_TIMEOUT; /* whatever keeps arriving that is not for us */
+    if (now >= deadline_ns) return SLIPRING_TIMEOUT; /* even if filtered messages keep arriving */
     if (spin_ns > LONGEST_SPIN) spin_ns = LONGEST_SPIN;
     if (spins && spin_piece(&w, now, deadline_ns, spin_ns)) return check(&w, false);
     if (slr_clock_monotonic_ns() >= deadline_ns) return SLIPRING_TIMEOUT;
     int64_t slice = next_slice(&w);
     int slept = sleep_slice(&w, slice, deadline_ns);
-    code = check(&w, slept == ETIMEDOUT || slr_load_relaxed(&w.publisher_died)); /* it may have been about to remove the topic */
+    code = check(&w, slept == ETIMEDOUT || slr_load_relaxed(&w.publisher_died)); /* the dead process may have been removing the topic */
     if (code) return code;
     if (slept == EINTR) return SLIPRING_INTERRUPTED;
     if (slept && slept != ETIMEDOUT) {

@@ -130,9 +130,9 @@ int slr_file_link(int fd, int directory, const char *name, const char *suffix) {
     snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
     file_name(to, name, suffix);
     if (linkat(AT_FDCWD, from, directory, to, AT_SYMLINK_FOLLOW) == 0) return SLIPRING_OK;
-    if (errno == ENOENT && access("/proc/self/fd", F_OK)) { /* a chroot: the other way needs a privilege, or Linux 6.10 */
+    if (errno == ENOENT && access("/proc/self/fd", F_OK)) { /* without /proc: AT_EMPTY_PATH needs a privilege or Linux 6.10 */
         if (linkat(fd, "", directory, to, AT_EMPTY_PATH) == 0) return SLIPRING_OK;
-        if (errno == ENOENT) /* what the kernel answers without the privilege */
+        if (errno == ENOENT) /* the error of the kernel without the privilege */
             return slr_error(SLIPRING_DENIED, "root",
                              "cannot name the new file '%s': /proc is not mounted here, and without it only root can do that, or "
                              "any user on Linux 6.10 and later: mount /proc",
@@ -223,13 +223,13 @@ int slr_file_open_again(int directory, const char *name, const char *suffix, int
     if (fd < 0) return fd;
     if (fstat(fd, &a) == 0 && fstat(same_as, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev) return fd;
     close(fd);
-    errno = ENOENT; /* the caller looks again */
+    errno = ENOENT; /* the caller tries again */
     return -1;
 }
 
 bool slr_file_read(int fd, void *data, size_t size, uint64_t offset) {
     ssize_t got;
-    errno = EIO; /* what a short one means: it was cut meanwhile */
+    errno = EIO; /* a short read means that the file was truncated in the meantime */
     SLR_RETRY_EINTR(got, pread(fd, data, size, (off_t)offset));
     return got == (ssize_t)size;
 }
