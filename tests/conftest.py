@@ -24,11 +24,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# Here and not in a hook: the conftest.py of a folder imports the package before any hook runs.
+if "PYTEST_XDIST_WORKER" not in os.environ:  # once, not in each worker
+    subprocess.run(["sh", BUILD, sys.prefix], check=True)
 
 
 def pytest_configure(config) -> None:
-    if not hasattr(config, "workerinput"):  # once, not in each worker of xdist
-        subprocess.run(["sh", BUILD, sys.prefix], check=True)
     config.addinivalue_line("markers", "foreign_files: the test leaves files of its own in the bus root")
     config.addinivalue_line("markers", "leaks_allowed(reason): the leak check is not made after this test")
 
