@@ -2,44 +2,44 @@
  *
  * Cells: one writer, one reader, the newest n elements.
  *
- * Cells. There are 2n+1. At any time each is in exactly one place: n in the slots' words, n in the slots' `kept`
- * fields, one is the writer's own. Whose they are depends on the slot:
+ * Cells. There are 2n+1. At any time each cell is in exactly one place: n in the words of the slots, n in their `kept`
+ * fields, and one is the writer's own. The state of a slot decides the owners:
  *
- *     not taken    word's cell: the newest element of the slot, nobody's    kept: the reader's
- *     taken        word's cell: the reader's                                kept: the writer's to get
+ *     not taken    cell in the word: the newest element of the slot, no owner    kept: the reader's
+ *     taken        cell in the word: the reader's                                kept: available to the writer
  *
- * The writer's own cell is never in a word, so what it fills is seen by nobody.
+ * The writer's own cell is never in a word, so no other process sees it while the writer fills it.
  *
- * Put. Element number seq belongs to slot seq % n. The writer fills its own cell, reads the slot's word, and swaps the word
- * for {own cell, lap}, not taken. If it was not taken, it gets the word's old cell (an element the reader never saw:
- * lost). If it was, it gets `kept`, and the old cell, which the reader may still be reading, becomes `kept`. The swap fails
- * only if the reader took the element in between, which it can do once a lap, so the second try succeeds: no loop.
+ * Put. Element number seq belongs to slot seq % n. The writer fills its own cell, reads the word of the slot, and swaps it for
+ * {own cell, lap}, not taken. If the word was not taken, the writer gets its old cell; that element was never seen by the
+ * reader and is lost. If it was taken, the writer gets `kept`, and the old cell, which the reader may still be reading, becomes
+ * `kept`. The swap fails only if the reader took the element in between. It can do that once in a lap, so the second
+ * attempt succeeds, and there is no loop.
  *
- * Take. The reader adds the taken bit to the word of a slot it has seen not taken, in one instruction that always succeeds
- * and tells cell and lap. Nobody but the reader sets the bit, and the writer's swap keeps it or clears it with a newer lap, so
- * the addition never carries. By the same instruction the reader owns the element's cell, and has given up the one it
- * held before (`kept`). What it owns is not written until it takes from the same slot again.
+ * Take. The reader adds the taken bit to the word of a slot that it has seen not taken. This one instruction always succeeds and
+ * returns cell and lap. Only the reader sets the bit, and the swap of the writer keeps it or clears it with a newer lap, so the
+ * addition never carries. By the same instruction the reader gets the cell of the element and gives up its previous cell
+ * (`kept`). The cells of the reader are not written until it takes from the same slot again.
  *
- * Snapshot. From the newest sequence down, n slots at most. If the writer goes round meanwhile, a slot gives a
- * newer element than expected: the slots not yet visited then hold its predecessors, so all n are visited. Sorted, they are
- * in order, and newer than all taken before. If the writer goes round twice, an element may be left that is older than one
- * taken: it counts as lost, and is overwritten before its slot is visited again.
+ * Snapshot. The reader visits slots from the newest sequence down, at most n. If the writer laps it in the meantime, a slot has a
+ * newer element than expected. Then the slots not yet visited have the predecessors of that element, so all n are visited.
+ * Sorted, the elements are in order, and newer than all taken before. If the writer laps the reader twice, an element older
+ * than a taken one may remain: it counts as lost and is overwritten before its slot is visited again.
  *
- * Sequences. A word carries the lap, seq / n + 1, at full width: with c bits for the cell (2^(c-1) <= 2n < 2^c) there are
- * 63 - c bits of lap, and n * 2^(63-c) >= 2^61 sequences. A put costs a locked instruction on shared memory, some ten
- * nanoseconds: that is 700 years of nothing but puts. Neither side compares anything that could have come round: the
- * reader's addition compares nothing, and the only change anybody else makes to a word between the writer's look and its
- * swap is the taken bit. So no word value repeats, and none is mistaken for another (ABA).
+ * Sequences. A word has the lap, seq / n + 1, at full width: with c bits for the cell (2^(c-1) <= 2n < 2^c) the lap has 63 - c
+ * bits, which gives n * 2^(63-c) >= 2^61 sequences. A put costs at least one locked instruction, about ten nanoseconds: they
+ * last for 700 years. No comparison can be wrong because of a repeated value (ABA). The addition of the reader compares
+ * nothing. Between the writer's load and its swap the only possible change of a word is the taken bit.
  *
- * Death. The reader's take is one instruction, and who owns what is read off the words: a reader killed anywhere leaves
- * nothing to repair. Elements it took and never returned count as lost, since the position in the header is moved first,
- * then the count of received ones. The writer writes down before its swap what it is going to do: intent {own cell, cell
- * it gets, cell that becomes kept}, in one of two places by the sequence's parity, and then `turn`, which says
- * which of them is meant. The next writer sees by the lap in the slot's word whether the swap of `turn` was done. If so, it
- * finishes it (idempotent: set kept; own the cell it got); if not, nothing has happened, and the element is put again under
- * the same number. Between the two stores `turn` still means the previous put, whose intent is untouched.
+ * Death. The take is one instruction, and the words determine the owners, so a reader killed anywhere leaves nothing to repair.
+ * Elements that it took and did not return count as lost, because the position in the header is stored before the number of
+ * received ones. The writer stores its plan before the swap: intent {own cell, cell it gets, cell that becomes kept}, in one of
+ * two fields by the parity of the sequence, and then `turn`, which selects the field. The lap in the word of the slot
+ * shows the next writer whether the swap of `turn` was done. If so, it completes the put (idempotent: set kept, own the cell it
+ * got). If not, nothing has happened, and the element is put again under the same number. Between the two stores `turn` still
+ * selects the intent of the previous put, which is unchanged.
  *
- * Invariants: docs/spec/invariants.md, C1 to C5. A model of it is checked by spin: core/models/cells.pml.
+ * Invariants: docs/spec/invariants.md, C1 to C5. The model core/models/cells.pml is checked by Spin.
  */
 #include "cells/cells.h"
 
@@ -81,11 +81,11 @@ static bool try_swap(const struct slr_cells *c, struct slr_cells_put *put, struc
     if (SLR_DEFECT(put_announced_before_intent)) slr_store_release(&h->turn, put->seq);
     slr_store_relaxed(&h->intent[put->seq & 1], pack(intent));
     SLR_CRASH_POINT("cells.put.intent_stored");
-    /* Release: no turn without its intent. Also how the reader finds the newest element (slr_cells_newest). */
+    /* Release: turn is never visible without its intent. The reader also finds the newest element by turn (slr_cells_newest). */
     slr_store_release(&h->turn, put->seq);
     SLR_CRASH_POINT("cells.put.before_swap");
-    /* Release: whoever takes the element (slr_cells_take) sees what was filled in. Sequentially consistent: whoever
-     * announced its sleep before this sees the element, or we see it sleep (ends.c). */
+    /* Release: a reader that takes the element (slr_cells_take) sees its contents. Sequentially consistent: a reader that
+     * announces its sleep sees the element, or the writer sees the announcement (ends.c). */
     if (!slr_cas_seq_cst(&slot->word, old, slr_cells_word(c, put->own, slr_cells_lap(c, put->seq)))) return false;
     SLR_CRASH_POINT("cells.put.swapped");
     slr_store_relaxed(&slot->kept, intent.keep);
@@ -98,7 +98,7 @@ int slr_cells_commit(const struct slr_cells *c, struct slr_cells_put *put) {
     struct slr_cells_slot *slot = &c->slot[slr_cells_index(c, put->seq)];
     uint64_t lap = slr_cells_lap(c, put->seq);
     for (int attempt = 0; attempt < 2; attempt++) {
-        /* Acquire: the taken bit says that the reader has done with `kept`, which we may get and overwrite. */
+        /* Acquire: the taken bit shows that the reader no longer uses `kept`, which the writer may get and overwrite. */
         uint64_t old = slr_load_acquire(&slot->word);
         if (slr_cells_word_lap(c, old) != lap - 1 || lap > c->last_lap) break;
         if (try_swap(c, put, slot, old)) return SLIPRING_OK;
@@ -109,7 +109,7 @@ int slr_cells_commit(const struct slr_cells *c, struct slr_cells_put *put) {
 struct account {
     uint64_t turn, word;
     struct intent intent;
-    bool done; /* the swap of `turn` */
+    bool done; /* whether the swap of `turn` was done */
 };
 
 static int read_account(const struct slr_cells *c, struct account *out) {
@@ -121,7 +121,7 @@ static int read_account(const struct slr_cells *c, struct account *out) {
     return exist(c, out->intent) ? SLIPRING_OK : slr_cells_corrupt("an intent names a cell that does not exist");
 }
 
-/* Whether the slot's lap is the one it must have with `count` elements put. */
+/* Return whether the slot has the lap that it must have after `count` puts. */
 static bool lap_is_right(const struct slr_cells *c, uint32_t index, uint64_t count) {
     uint64_t lap = count / c->depth + (index < count % c->depth);
     return slr_cells_word_lap(c, slr_load_acquire(&c->slot[index].word)) == lap;
@@ -131,7 +131,7 @@ static bool seen_once(const struct slr_cells *c, uint8_t *seen, uint32_t cell) {
     return cell < c->cell_count && !seen[cell]++;
 }
 
-/* Every cell in exactly one place. */
+/* Return whether every cell is in exactly one place. */
 static bool complete(const struct slr_cells *c, const struct account *a, uint8_t *seen) {
     bool right = seen_once(c, seen, a->done ? a->intent.get : a->intent.own);
     for (uint32_t i = 0; i < c->depth && right; i++) {
@@ -164,7 +164,7 @@ int slr_cells_recover(const struct slr_cells *c, struct slr_cells_put *out) {
     return SLIPRING_OK;
 }
 
-/* Without the writer's lock: right at a moment at which the writer did nothing. */
+/* Without the lock of the writer: valid if the writer did nothing during the check. */
 int slr_cells_verify(const struct slr_cells *c) {
     for (int attempt = 0; attempt < 1000; attempt++) {
         struct account before, after = {0};
@@ -172,7 +172,7 @@ int slr_cells_verify(const struct slr_cells *c) {
         if (!code || read_account(c, &after)) return code;
         if (before.turn == after.turn && before.done == after.done) return code;
     }
-    return SLIPRING_OK; /* too busy to be looked at, which is a sign of health */
+    return SLIPRING_OK; /* too busy for a consistent view, which shows that it works */
 }
 
 /* The reader -------------------------------------------------------------------------------------------------- */
@@ -189,8 +189,8 @@ int slr_cells_take(const struct slr_cells *c, uint32_t index, slipring_element *
     _Atomic uint64_t *word = &c->slot[index].word;
     if (slr_cells_word_taken(slr_load_relaxed(word))) return SLIPRING_EMPTY;
     SLR_CRASH_POINT("cells.take.before");
-    /* Acquire: what the writer filled in (try_swap). Release: all reading of the cell we give up is done before the writer
-     * sees it given (slr_cells_commit). */
+    /* Acquire: the contents from the writer (try_swap). Release: the reader has finished with the cell that it gives up before the
+     * writer sees the taken bit (slr_cells_commit). */
     uint64_t old = SLR_DEFECT(reader_does_not_take) ? slr_load_acquire(word) : slr_fetch_add(word, SLR_CELLS_TAKEN);
     SLR_CRASH_POINT("cells.take.taken");
     uint64_t lap = slr_cells_word_lap(c, old);

@@ -18,7 +18,7 @@
 #define SLR_CELLS_DEFAULT_DEPTH 4u
 
 struct slr_cells {
-    /* Checked once against the size of the mapping, then only these copies are used. */
+    /* Checked once against the size of the mapping; afterwards only these copies are used. */
     uint64_t generation, item_size, stride, last_lap;
     uint32_t depth, cell_count, cell_bits, format_size;
 
@@ -26,7 +26,7 @@ struct slr_cells {
     struct slr_cells_slot *slot;
     uint8_t *cell;
 
-    int fd; /* for locks and questions; never mapped. -1 in a forked child. */
+    int fd; /* for locks and fstat; never mapped. -1 in a forked child */
     size_t span;
     uint64_t fork_generation;
     struct slr_fork_handle fork_handle;
@@ -50,25 +50,25 @@ static inline uint32_t slr_cells_word_cell(const struct slr_cells *c, uint64_t w
 }
 static inline bool slr_cells_word_taken(uint64_t word) { return word & SLR_CELLS_TAKEN; }
 
-/* cells.c: the writer's steps. */
+/* cells.c: the steps of the writer. */
 struct slr_cells_put {
     uint64_t seq; /* of the next element */
     uint32_t own; /* the cell it goes into */
 };
-int slr_cells_recover(const struct slr_cells *c, struct slr_cells_put *out); /* for the holder of the writer's lock */
+int slr_cells_recover(const struct slr_cells *c, struct slr_cells_put *out); /* only for the holder of the writer's lock */
 int slr_cells_commit(const struct slr_cells *c, struct slr_cells_put *put);
-/* The reader's: the newest sequence, if any; what a slot holds that was not taken; OK, EMPTY or CORRUPT. */
+/* The steps of the reader: find the newest sequence, if there is one; take the element of a slot: OK, EMPTY or CORRUPT. */
 bool slr_cells_newest(const struct slr_cells *c, uint64_t *seq);
 int slr_cells_take(const struct slr_cells *c, uint32_t index, slipring_element *out);
-/* Anybody's: OK, or CORRUPT if a cell is missing or there twice. */
+/* A check by any process: OK, or CORRUPT if a cell is missing or has two owners. */
 int slr_cells_verify(const struct slr_cells *c);
 
 /* file.c */
 int slr_cells_open(const char *bus, const char *name, bool writable, struct slr_cells **out);
 void slr_cells_close(struct slr_cells *c);
 int slr_cells_check(const struct slr_cells *c);  /* OK, FORKED or TOPIC_GONE: no system call */
-int slr_cells_check_file(struct slr_cells *c);   /* the same, and asks the file system */
-int slr_cells_check_often(struct slr_cells *c);  /* the same, asking it now and then */
+int slr_cells_check_file(struct slr_cells *c);   /* the same, and checks that the file has a name */
+int slr_cells_check_often(struct slr_cells *c);  /* the same, with the file checked at intervals */
 int slr_cells_corrupt(const char *what);
 
 #endif

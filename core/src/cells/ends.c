@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two ends of cells. Each holds, for life, an open-file-description lock on its part of the header; a second one is
- * refused. See cells.c for what they do.
+ * Writer and reader of cells. Each holds an open-file-description lock on its part of the header from open to close; a second one
+ * is refused. cells.c describes their steps.
  *
- * Waiting: the reader announces itself on the futex word, fences, looks once more, and sleeps; the writer swaps the slot's
- * word and then looks at the futex word, both sequentially consistent. So one of the two sees the other, and a writer
- * with nobody asleep pays one load. If the writer is killed before it has looked, the kernel wakes the reader (death_wake.h). A
- * sleep is one slice long at most, and the caller comes again: slices bound what no wake-up can tell, a file deleted by
- * hand. See sleep.c.
+ * Waiting: the reader announces itself on the futex word, fences, checks once more, and sleeps. The writer swaps the word of the
+ * slot and then loads the futex word, both sequentially consistent. So one of the two sees the other, and a put without a
+ * sleeping reader costs one load. If the writer is killed before that load, the kernel wakes the reader (death_wake.h). A
+ * sleep lasts at most one slice, and the caller calls again: slices limit the delay of events without a wake-up, such as a file
+ * deleted by hand (wait/sleep.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 #include "wait/sleep.h"
 
 #define MS INT64_C(1000000)
-#define LOCK_ATTEMPTS 5 /* a sweep holds the lock for a moment */
+#define LOCK_ATTEMPTS 5 /* a sweep holds the lock for a short time */
 
 struct slipring_cells_writer {
     struct slr_cells *c;
@@ -128,13 +128,13 @@ int slipring_cells_writer_put(slipring_cells_writer *w, const void *value, size_
                          (size_t)w->c->item_size);
     int code = slipring_cells_writer_begin(w, &cell);
     if (code) return code;
-    memcpy(w->c->cell + cell * w->c->stride, value, size); /* nobody else's: no race */
+    memcpy(w->c->cell + cell * w->c->stride, value, size); /* the writer's own cell: no race */
     return slipring_cells_writer_commit(w, seq);
 }
 
 /* The reader -------------------------------------------------------------------------------------------------- */
 
-/* Something not taken, at or after position? Those that a dead reader took are not. */
+/* Return whether an element at or after position is not taken. Elements that a dead reader took are taken. */
 static bool anything_left(const slipring_cells_reader *r) {
     const struct slr_cells *c = r->c;
     for (uint32_t i = 0; i < c->depth; i++) {
@@ -144,7 +144,7 @@ static bool anything_left(const slipring_cells_reader *r) {
     return false;
 }
 
-/* The position first: if we die between the stores, what was not returned counts as lost. */
+/* Store the position first: if the process dies between the stores, elements that were not returned count as lost. */
 static void account(slipring_cells_reader *r, uint64_t position, uint64_t received, uint64_t skipped) {
     r->position = position;
     r->received += received;
@@ -201,7 +201,7 @@ void slipring_cells_reader_close(slipring_cells_reader *r) {
 
 void slipring_cells_reader_shape(const slipring_cells_reader *r, slipring_cells_shape *out) { describe(r->c, out); }
 
-/* Whether there is something new; its newest sequence. */
+/* Check for new elements: OK and the newest sequence, or EMPTY. */
 static int look(slipring_cells_reader *r, uint64_t *newest) {
     if (slr_cells_newest(r->c, newest) && *newest >= r->position) return slr_cells_check(r->c);
     int code = slr_cells_check_often(r->c);
@@ -227,9 +227,9 @@ int slipring_cells_reader_take(slipring_cells_reader *r, const slipring_element 
         slipring_element *e = &r->elements[*count];
         code = slr_cells_take(c, index, e);
         if (code == SLIPRING_CORRUPT) return code;
-        if (code || e->seq < r->position) continue; /* a dead reader's, or somebody tampers */
+        if (code || e->seq < r->position) continue; /* taken by a dead reader, or tampered contents */
         ++*count;
-        if (e->seq > newest) visits = c->depth; /* the writer went round */
+        if (e->seq > newest) visits = c->depth; /* the writer has lapped the reader */
     }
     if (!SLR_DEFECT(snapshot_not_sorted)) qsort(r->elements, *count, sizeof *r->elements, by_seq);
     if (*count && r->elements[*count - 1].seq > newest) newest = r->elements[*count - 1].seq;
@@ -244,7 +244,7 @@ int slipring_cells_reader_take_newest(slipring_cells_reader *r, slipring_element
     if (!code) code = slr_cells_take(c, slr_cells_index(c, newest), out);
     if (code == SLIPRING_EMPTY && newest >= r->position) account(r, newest + 1, 0, 0); /* a dead reader took it */
     if (code) return code;
-    /* When it was put, the depth - 1 before it were there to be taken; those before them had been overwritten. */
+    /* When it was put, the depth - 1 elements before it could be taken; earlier ones had been overwritten. */
     uint64_t passed = out->seq - r->position;
     account(r, out->seq + 1, 1, smaller(passed, c->depth - 1));
     return SLIPRING_OK;
@@ -260,7 +260,7 @@ void slipring_cells_reader_counts(const slipring_cells_reader *r, slipring_cells
 
 /* Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* The next put, whoever makes it, swaps the word of position's slot. */
+/* Return whether the wait can end: the next put swaps the word of the slot of position. */
 static bool ready(const slipring_cells_reader *r) {
     const struct slr_cells *c = r->c;
     uint64_t word = slr_load_acquire(&c->slot[slr_cells_index(c, r->position)].word);
@@ -283,7 +283,7 @@ static int check_wait(slipring_cells_reader *r, bool file) {
     return file ? slr_cells_check_file(r->c) : slr_cells_check(r->c);
 }
 
-/* On the slot's word, too, and after the orphan: as in sleep.c. */
+/* Sleep on the word of the slot, too, listed after the orphan: see ports/wait.c. */
 static int wait_slice(slipring_cells_reader *r, int64_t deadline) {
     struct slr_cells_header *h = r->c->header;
     _Atomic uint64_t *next = &r->c->slot[slr_cells_index(r->c, r->position)].word;
@@ -292,7 +292,7 @@ static int wait_slice(slipring_cells_reader *r, int64_t deadline) {
                                 slr_futex_word_of(&h->orphan, slr_load_relaxed(&h->orphan)),
                                 slr_futex_word_of(next, (uint32_t)slr_load_relaxed(next))};
     r->slice_ns = slr_slice(r->slice_ns, count == 1);
-    slr_fence_seq_cst(); /* the look below comes after the announcement. Partner: slipring_cells_writer_commit. */
+    slr_fence_seq_cst(); /* the check below comes after the announcement. Partner: slipring_cells_writer_commit */
     if (ready(r)) return 0;
     int64_t until = slr_clock_monotonic_ns() + r->slice_ns;
     int slept = slr_sleep_on(words, count, until < deadline ? until : deadline, &woken);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file of cells: made whole or not at all, checked once into private memory, mapped, removed.
+ * The file of cells: created completely or not at all, checked once in private memory, mapped, removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +119,7 @@ static int create(const char *bus, const char *name, const slipring_cells_settin
     return code;
 }
 
-/* As much as an error holds, readable whatever is in the file. */
+/* Copy as much text as an error holds, in printable characters whatever the file contains. */
 static void quote(char out[64], const void *text, size_t size) {
     size_t length = size < 63 ? size : 63;
     for (size_t i = 0; i < length; i++) {
@@ -156,7 +156,7 @@ int slipring_cells_create(const char *bus, const char *name, const slipring_cell
     struct slr_cells *c;
     int code = check_settings(name, settings);
     if (code) return code;
-    /* Removed between our turn and our look: again. */
+    /* Another process may remove the cells before they are opened: try again. */
     for (int attempt = 0; attempt < 100; attempt++) {
         code = settings->item_size ? create(bus, name, settings) : SLIPRING_EXISTS;
         if (code != SLIPRING_EXISTS) return code;
@@ -188,7 +188,7 @@ static int check_header(int fd, const char *name, const struct slr_cells_header 
 }
 
 static int map(struct slr_cells *c, int fd, const struct slr_cells_header *h, bool writable) {
-    bool populate = writable && h->file_size <= POPULATE_UP_TO; /* who only looks touches few pages */
+    bool populate = writable && h->file_size <= POPULATE_UP_TO; /* inspection touches few pages */
     void *base = mmap(NULL, h->file_size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
                       MAP_SHARED | (populate ? MAP_POPULATE : 0), fd, 0);
     if (base == MAP_FAILED) return slr_error_errno("cannot map the cells");
@@ -207,7 +207,7 @@ static int map(struct slr_cells *c, int fd, const struct slr_cells_header *h, bo
     return SLIPRING_OK;
 }
 
-/* Through a descriptor of its own, closed once the mapping is made. */
+/* Use another descriptor for the mapping and close it afterwards. */
 static int check_and_map(struct slr_cells *c, int directory, const char *name, bool writable) {
     int fd = slr_file_open_again(directory, name, SUFFIX, writable ? O_RDWR : O_RDONLY, c->fd);
     if (fd < 0) return slr_file_open_error(name, SUFFIX);
@@ -242,7 +242,7 @@ int slr_cells_open(const char *bus, const char *name, bool writable, struct slr_
     int code = slipring_check_name("topic", name);
     if (!code) code = slr_bus_open(bus, name, SUFFIX, &directory);
     if (code) return code;
-    /* Removed and made anew between opening it once and again: look again. */
+    /* The cells may be removed and created again between the two opens: try again. */
     for (int attempt = 0; attempt < 4; attempt++) {
         code = open_once(directory, name, writable, out);
         if (code != SLIPRING_NOT_FOUND) break;
@@ -282,8 +282,8 @@ int slipring_cells_remove(const char *bus, const char *name) {
     int code = slipring_check_name("topic", name);
     if (!code) code = slr_bus_lock(bus, name, SUFFIX, &directory);
     if (code) return code;
-    /* Damaged ones cannot be opened, but can be removed; those that we may not write, not by us; those that we cannot open
-     * now, later, since their users must be told. */
+    /* Damaged cells cannot be opened but can be removed. Without write permission they are not removed. After a system error they
+     * are not removed either, because their users must be woken. */
     struct slr_cells *c = NULL;
     code = slr_cells_open(bus, name, true, &c);
     if (c) slr_death_wake_set(&c->header->orphan);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at cells: nothing is written and nobody is asked. And forgetting the dead.
+ * Inspecting cells, which writes nothing and needs no other process, and removing the entries of dead processes.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@ static uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 static void count(const struct slr_cells *c, slipring_cells_info *out) {
     uint64_t newest;
-    out->received = slr_load_acquire(&c->header->received); /* before the position: never more than it accounts for */
+    out->received = slr_load_acquire(&c->header->received); /* before the position: so never more than the position covers */
     out->skipped = slr_load_acquire(&c->header->skipped);
     out->position = slr_load_acquire(&c->header->position);
     out->puts = slr_cells_newest(c, &newest) ? newest + 1 : 0;
@@ -54,7 +54,7 @@ int slipring_cells_inspect(const char *bus, const char *name, slipring_cells_inf
     return code;
 }
 
-/* Whoever gets the lock knows that the last owner is dead. */
+/* Free the entry if its lock is free, which proves that its owner is dead. */
 static bool free_end(const struct slr_cells *c, _Atomic uint32_t *pid, uint64_t lock) {
     if (slr_load_relaxed(pid) == 0 || !slr_lock_try(c->fd, lock)) return false;
     SLR_CRASH_POINT("cells.sweep.locked");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The messages of a frames topic. Each tells, beside its own frame, how many frames every stream has had so far. So the
- * newest message alone is the state of all streams: it is committed or it is not, and a publisher that comes after a
- * dead one goes on counting exactly.
+ * The messages of a frames topic. Each contains, beside its own frame, the number of frames that every stream has had so far. So
+ * the newest message alone is the state of all streams: it is committed or it is not. A publisher that follows a dead one
+ * continues the count exactly.
  */
 #include <string.h>
 
@@ -65,7 +65,7 @@ int slr_announcement_before(slipring_subscriber *sub, struct slr_announcement *o
     uint64_t position = sub->position;
     if (position == 0) return SLIPRING_EMPTY;
     int code = read_at(sub, SLIPRING_START_SEQ, position - 1, out);
-    return code || out->seq == position - 1 ? code : slr_announcement_newest(sub, out); /* a whole ring went by */
+    return code || out->seq == position - 1 ? code : slr_announcement_newest(sub, out); /* the whole ring was overwritten in the meantime */
 }
 
 void slr_frames_counts(const struct slr_pool *pool, const struct slr_announcement *newest, uint64_t *counts) {

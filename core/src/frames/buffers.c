@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing frames: taking a buffer, and sending what is in it. A topic with one writer carries announcements; the frames
- * are in a pool of buffers beside it.
+ * Writing frames: taking a buffer, and sending the frame in it. A topic with one writer carries the announcements; the frames are
+ * in a pool of buffers beside it.
  *
- * Each buffer has a word {state, number}, which only the writer changes. Each reader has, in its own table entry, a mask
- * of the buffers it holds and the generation of the pool they belong to. The handshake is that of hazard pointers:
+ * Each buffer has a word {state, number}, which only the writer changes. Each reader has in its own table entry a mask of the
+ * buffers that it holds and the generation of their pool. The handshake is that of hazard pointers:
  *
- *   writer: word = {WRITING, n}; full fence; look at the masks of all readers; somebody holds it: word = what it was
- *   reader: set its bit; full fence; look at the word; it is not {SENT, number announced}: clear the bit, count it lost
+ *   writer: word = {WRITING, n}; full fence; load the masks of all readers; if a reader holds it, restore the word
+ *   reader: set its bit; full fence; load the word; if it is not {SENT, announced number}, clear the bit and count a loss
  *
- * One of the two sees the other. If the writer sees no bit, every reader that comes later sees WRITING, or the number of a
- * later frame. So a frame that a reader got does not change until it clears its bit, and the writer waits for nobody: it
- * goes on to the next buffer, and is FULL when all of the stream's are held. Only then it asks whether the holders live:
- * a bit counts as long as its owner's lock does.
+ * One of the two sees the other. If the writer sees no bit, every later reader sees WRITING, or the number of a later frame. So
+ * a frame that a reader holds does not change until the reader clears its bit. The writer never waits: it tries the next buffer,
+ * and returns FULL when readers hold all buffers of the stream. Only then it checks whether the holders are alive: a bit counts
+ * as long as its owner's lock does.
  *
- * A finished frame's word becomes {SENT, m}, m being higher than any number before; then its announcement is sent: that
- * is the one moment at which the frame comes to be. A writer may die anywhere. What it left WRITING is FREE to the next
- * writer, with the same number: nobody was ever told the next one, and who knows the old one finds it gone. Numbers are
- * never used twice.
+ * The word of a finished frame becomes {SENT, m}, with m higher than any number before. Then its announcement is sent; at that
+ * moment the frame exists. A writer may die anywhere. A buffer that it left WRITING is FREE for the next writer, with the
+ * same number: no reader knows the next number, and a reader that knows the old one finds the frame gone. Numbers are never
+ * reused.
  *
- * A model of it is checked by spin: core/models/frames.pml.
+ * The model core/models/frames.pml is checked by Spin.
  *
- * Which buffer: the one sent last among those that every reader is done with, since the processor may still have it in its
- * cache; else the one sent longest ago. The newest frame of a stream is taken only if there is no other. A reader is done
- * with what lies before its position and has no bit of its own: it shows that it has passed an announcement when it has set
- * the bit, or given up. So two buffers take turns, however many there are, if readers keep up and keep nothing.
+ * Choice of a buffer: the one sent last among those that every reader has finished with, because it may still be in the cache of
+ * the processor; otherwise the one sent longest ago. The newest frame of a stream is taken only if there is no other buffer. A
+ * reader has finished with frames before its position without a bit of its own: it advances its position after it has set the
+ * bit or given up. So two buffers alternate, however many there are, while readers keep up and hold nothing.
  */
 #include <string.h>
 
@@ -39,8 +39,8 @@
 /* Holders ---------------------------------------------------------------------------------------------------- */
 
 struct readers {
-    uint64_t held;   /* by anybody */
-    uint64_t passed; /* every reader is at this sequence or beyond; 0 if there is none */
+    uint64_t held;   /* by any reader */
+    uint64_t passed; /* every reader is at this sequence or beyond; 0 without readers */
 };
 
 static struct readers scan_readers(const slipring_frame_writer *w, bool check_alive) {
@@ -52,9 +52,9 @@ static struct readers scan_readers(const slipring_frame_writer *w, bool check_al
         struct slr_reader *r = &s->reader[e];
         uint64_t state = slr_load_acquire(&r->state);
         if (slr_kind_is(state, SLR_KIND_FREE)) continue;
-        /* The position before the mask, partner of the fence in hold (hold.c): with a position we see the bits set
-         * before it. The pool before the mask: a reader empties its mask before it changes the pool. Acquire, partner of
-         * the reader's release: it has done with a frame before we write over it. */
+        /* Load the position before the mask, partner of the fence in hold (frames/hold.c): with a position the bits set before it
+         * are visible. Load the pool before the mask: a reader empties its mask before it changes the pool. Acquire,
+         * partner of the reader's release: it has finished with a frame before the frame is overwritten. */
         uint64_t position = slr_load_acquire(&r->position), pool = slr_load_acquire(&r->pool), held = slr_load_acquire(&r->held);
         bool holds = pool == w->pool->generation && held;
         if (check_alive && holds && !SLR_DEFECT(dead_reader_bits_kept) && slr_sweep_reader(s, e, state)) continue;
@@ -67,7 +67,7 @@ static struct readers scan_readers(const slipring_frame_writer *w, bool check_al
 
 /* Taking ----------------------------------------------------------------------------------------------------- */
 
-/* Of the frame it holds; 0: none. */
+/* Return the number of the frame in the buffer; 0: none. */
 static uint64_t number_in(const slipring_frame_writer *w, uint32_t buffer) {
     uint64_t word = slr_load_relaxed(&w->pool->buffer[buffer].word);
     return slr_buffer_state_of(word) == SLR_BUFFER_SENT ? slr_buffer_number(word) : 0;
@@ -96,7 +96,7 @@ static bool claim(slipring_frame_writer *w, int buffer) {
     uint64_t writing = slr_buffer_word(SLR_BUFFER_WRITING, slr_buffer_number(before));
     slr_store_relaxed(word, SLR_DEFECT(buffer_not_marked_writing) ? before : writing);
     SLR_CRASH_POINT("frame.marked");
-    slr_fence_seq_cst(); /* partner: the fence in hold (reader.c) */
+    slr_fence_seq_cst(); /* partner: the fence in hold (frames/hold.c) */
     if (!(scan_readers(w, false).held >> buffer & 1)) return true;
     slr_store_release(word, before);
     SLR_CRASH_POINT("frame.left_alone");
@@ -197,7 +197,7 @@ int slipring_frame_writer_send(slipring_frame_writer *w, uint32_t buffer, const 
                               .meta_kind = message->meta_kind,
                               .run = w->run};
     size_t size = compose(w, &frame, message->meta);
-    /* Before the announcement, whose release and acquire bring it, and the frame itself, to its readers. */
+    /* Before the announcement, whose release and acquire make this word and the frame visible to readers. */
     const uint64_t sent = slr_buffer_word(SLR_BUFFER_SENT, number);
     if (!SLR_DEFECT(frame_announced_before_finished)) slr_store_release(&w->pool->buffer[buffer].word, sent);
     w->number = number;

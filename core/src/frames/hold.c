@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading frames. A reader follows the topic's announcements; for each one it takes hold of the buffer (buffers.c
- * says why that is right) or counts the frame as lost. Ids have no gaps, so what the ring lapped is counted, too, by the
- * next id that is seen.
+ * Reading frames. A reader follows the announcements of the topic. For each one it holds the buffer (buffers.c explains why that
+ * is correct) or counts the frame as lost. Ids are consecutive, so the next id also shows how many frames were lapped in the
+ * ring.
  *
- * Nothing in the files is believed: an announcement is checked against the private copy of the pool's geometry.
+ * The contents of the files are not trusted: an announcement is checked against the private copy of the pool's geometry.
  */
 #include <inttypes.h>
 
@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "frames/reader.h"
 
-#define PASSED_OVER 1 /* not a code of anybody else's */
-#define AT_ONCE 8192  /* announcements passed over in one call; then the caller looks at its clock */
+#define PASSED_OVER 1 /* not one of the public codes */
+#define AT_ONCE 8192  /* announcements skipped in one call; then the caller checks its deadline */
 
 static void account(slipring_frame_reader *r, const struct slr_frame *f) {
     uint64_t *expected = &r->expected[f->stream], missed = f->id > *expected ? f->id - *expected : 0;
@@ -36,7 +36,7 @@ static bool hold(slipring_frame_reader *r, const struct slr_frame *f) {
     const _Atomic uint64_t *word = &pool->buffer[f->buffer].word;
     uint64_t sent = slr_buffer_word(SLR_BUFFER_SENT, f->number);
     SLR_CRASH_POINT("frame_reader.told");
-    if (slr_load_acquire(word) != sent) return false; /* nor trouble the writer with a bit */
+    if (slr_load_acquire(word) != sent) return false; /* without a bit that would disturb the writer */
     uint64_t bit = UINT64_C(1) << f->buffer;
     slr_store_relaxed(&r->sub->self->held, pool->held | bit);
     SLR_CRASH_POINT("frame_reader.bit_set");
@@ -74,7 +74,7 @@ static int take_announced(slipring_frame_reader *r) {
     if (!r->pool || r->pool->generation != a->frame.pool) {
         int code = slr_frame_follow(r);
         if (code && code != SLIPRING_EMPTY) return code;
-        /* Of a pool that is no more: counted with the next id that is seen. */
+        /* Of a pool that no longer exists: counted with the next id. */
         if (!r->pool || r->pool->generation != a->frame.pool) return PASSED_OVER;
     }
     if (!fits(r->pool, a))
@@ -92,7 +92,7 @@ int slipring_frame_reader_take(slipring_frame_reader *r, slipring_frame *out) {
         }
         if (!code) {
             code = take_announced(r);
-            slr_read_show_progress(r->sub); /* now: whoever sees us here, and no bit, may have the buffer (buffers.c) */
+            slr_read_show_progress(r->sub); /* now: a writer that sees this position and no bit may take the buffer (buffers.c) */
         }
         if (code == SLIPRING_OK) {
             r->received++;
@@ -119,7 +119,7 @@ int slipring_frame_reader_release(slipring_frame_reader *r, uint64_t token) {
     if (pool == r->pool) {
         int code = slr_read_check(r->sub);
         if (code == SLIPRING_FORKED) return code;
-        /* Release, partner of the writer's acquire (scan_readers): we have done with it. */
+        /* Release, partner of the writer's acquire (scan_readers): this reader has finished with the frame. */
         slr_store_release(&r->sub->self->held, pool->held);
         SLR_CRASH_POINT("frame_reader.released");
     } else if (!pool->held) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at a frames topic: its streams, and how many of their buffers the living hold. Nothing is written.
+ * Inspecting a frames topic: its streams, and how many of their buffers live readers hold. Writes nothing.
  */
 #include <string.h>
 

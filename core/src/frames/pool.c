@@ -2,9 +2,9 @@
  *
  * The file <topic>.frames: header page | stream table, a page | buffer words, a page | buffers, each page-aligned.
  *
- * Its geometry never changes. A publisher that needs another one makes another file, whole, and gives it the old one's
- * name; who has mapped the old one keeps it as long as it likes, since nobody writes it any more. Headers are read once
- * into private memory and checked against the file's size; afterwards only the checked copy is used.
+ * Its geometry never changes. A publisher that needs another geometry creates another complete file and renames it over the old
+ * one. A process that has mapped the old file keeps it as long as necessary, because no process writes it any more. Headers are
+ * read once into private memory and checked against the size of the file; afterwards only the checked copy is used.
  */
 #include "frames/pool.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A frames topic's third file, mapped into this process, with a private, checked copy of its geometry.
+ * The third file of a frames topic, mapped into this process, with a private, checked copy of its geometry.
  */
 #ifndef SLR_FRAMES_POOL_H
 #define SLR_FRAMES_POOL_H

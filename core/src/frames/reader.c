@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A frame reader's life, and where it starts.
+ * Opening and closing a frame reader, its start, and its pools.
  *
- * Which pool a reader reads. One that was replaced stays mapped until an announcement of its successor arrives, or
- * nothing is left to read, and then until its last frame is released: what was announced before the change is still
- * read, and nobody writes it any more.
+ * A pool that was replaced stays mapped until an announcement of its successor arrives or nothing is left to read, and then until
+ * its last frame is released. So frames that were announced before the change are still read, and no process writes them.
  */
 #include "frames/reader.h"
 
@@ -37,8 +36,8 @@ static int filter_stream(slipring_frame_reader *r) {
     return slr_filter_copy(r->stream[0] ? &filter : NULL, &r->sub->filter);
 }
 
-/* From the subscriber's place on: whoever saw it attach may have sent since. The announcement before tells what each
- * stream had had until then. */
+/* Start at the position of the subscriber: frames may have been sent since it attached. The announcement before contains the
+ * counts of that moment. */
 static int start_new(slipring_frame_reader *r) {
     int code = slr_announcement_before(r->sub, &r->announcement);
     if (code && code != SLIPRING_EMPTY) return code;
@@ -46,7 +45,7 @@ static int start_new(slipring_frame_reader *r) {
     return SLIPRING_OK;
 }
 
-/* With the newest frame of the stream, if there is one. */
+/* Start with the newest frame of the stream, if there is one. */
 static int start_last(slipring_frame_reader *r) {
     slipring_message m;
     int code = slipring_subscriber_seek(r->sub, SLIPRING_START_OLDEST, 0);
@@ -177,7 +176,7 @@ static void adopt(slipring_frame_reader *r, struct slr_pool *pool) {
     expect_by_name(r, pool);
     pool->serial = ++r->serial;
     r->pool = pool;
-    /* The mask before the pool: no bit of the old one is ever taken for one of the new (scan_readers). */
+    /* Clear the mask before the pool changes: a bit of the old pool is never taken for one of the new pool (scan_readers). */
     slr_store_release(&r->sub->self->held, 0);
     SLR_CRASH_POINT("frame_reader.let_go");
     slr_store_release(&r->sub->self->pool, pool->generation);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A frame writer's life. Its publisher is the topic's only one, so nobody else changes the pool.
+ * Opening and closing a frame writer. Its publisher is the only one of the topic, so no other process changes the pool.
  *
- * It finds the pool of the streams it was asked for and goes on with it, or makes another one. Before another pool takes
- * the name, the old one is marked as replaced; so a reader that meets an announcement of a pool it does not have knows
- * from the mark whether to look for a newer file. A mark without a newer file (its maker died between) only makes readers
- * look, and is taken back by the next writer. Stream ids go on by name: the counts at the change are in the new pool.
+ * A writer opens the pool with the requested streams and continues it, or creates another one. Before the other pool gets the
+ * name, the old one is marked as replaced. A reader that meets an announcement of an unknown pool sees from the mark whether to
+ * look for a newer file. If the writer died between mark and rename, the mark only makes readers look; the next writer
+ * removes it. Stream ids continue by stream name: the new pool has the counts at the change.
  */
 #include "frames/writer.h"
 
@@ -19,7 +19,7 @@
 #include "ports/publisher.h"
 #include "wait/futex.h"
 
-/* NULL in *out if there is none, or one of a topic that had this name before. */
+/* Open the pool. *out is NULL if there is none or if it belongs to an earlier topic with this name. */
 static int find_pool(const slipring_frame_writer *w, const char *bus, const char *topic, struct slr_pool **out) {
     *out = NULL;
     int code = slr_pool_open(bus, topic, SLR_PUBLISH, out);
@@ -31,7 +31,7 @@ static int find_pool(const slipring_frame_writer *w, const char *bus, const char
     return code;
 }
 
-/* The announcement sent last, by whomever; EMPTY if there is none. */
+/* Read the last announcement of any writer; EMPTY if there is none. */
 static int find_newest(const char *bus, const char *topic, struct slr_announcement *out) {
     slipring_subscriber_settings how = {.start = SLIPRING_START_NEW, .lossy = -1};
     slipring_subscriber *sub;
@@ -42,7 +42,7 @@ static int find_newest(const char *bus, const char *topic, struct slr_announceme
     return code;
 }
 
-/* How many frames each stream has had, into w->counts, by the streams of pool. */
+/* Store in w->counts how many frames each stream of the pool has had. */
 static int count_frames(slipring_frame_writer *w, const char *bus, const char *topic, const struct slr_pool *pool) {
     struct slr_announcement *newest = calloc(1, sizeof *newest);
     if (!newest) return slr_error_errno("cannot read the newest frame of '%s'", topic);
@@ -80,13 +80,13 @@ static int replace_pool(slipring_frame_writer *w, const char *bus, const char *t
     if (!code) code = slr_pool_open(bus, topic, SLR_PUBLISH, &w->pool);
     if (!code) {
         memcpy(w->counts, plan->first_id, sizeof plan->first_id);
-        slr_wake_all(&w->s->readers->wake); /* waiting readers look what became of their streams */
+        slr_wake_all(&w->s->readers->wake); /* waiting readers check their streams */
     }
     slr_death_wake_clear();
     return code;
 }
 
-/* What a dead writer was writing is nobody's frame. */
+/* Free the buffers that a dead writer had not finished. */
 static void recover_buffers(slipring_frame_writer *w) {
     for (uint32_t b = 0; b < w->pool->buffer_count; b++) {
         uint64_t word = slr_load_relaxed(&w->pool->buffer[b].word);
