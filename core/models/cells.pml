@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cells as core/src/cells/cells.c does it: one writer, one reader, each killed between any two steps and restarted. A step is
- * one shared access (memory is sequentially consistent here; orders are TSAN's business). Checked: every cell is in one
- * place; no element is torn, repeated or out of order; what the reader holds does not change; a put swaps at most twice.
+ * Cells as in core/src/cells/cells.c: one writer and one reader, each killed between any two steps and restarted. A step is one
+ * shared access; memory is sequentially consistent here, and TSAN checks the memory orders. Checked: every cell is in one place;
+ * no element is torn, repeated or out of order; elements that the reader holds do not change; a put swaps at most twice.
  *
  *     spin -DN=2 -a cells.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/prove/test_cells_spin.py runs it for several depths, and once for each of the BREAK_ switches, which plant a
- * mistake that it must find.
+ * tests/prove/test_cells_spin.py runs it for several depths, and once with each BREAK_ switch, which plants a mistake that the
+ * check must find.
  */
 #ifndef N
 #define N 2
@@ -19,7 +19,7 @@
 #define TAKES 3
 #endif
 #ifndef DEATHS
-#define DEATHS 1 /* of each end */
+#define DEATHS 1 /* of writer and reader each */
 #endif
 #define CELLS (2 * N + 1)
 #define HALF 255 /* an element being written */
@@ -31,7 +31,7 @@ byte own_of[2], get_of[2], keep_of[2]; /* one word each: the intents */
 byte content[CELLS];                   /* sequence + 1 */
 byte position;
 
-byte next_due; /* ghost: no sequence below may be delivered any more */
+byte next_due; /* ghost: lowest sequence that may still be delivered */
 byte seen[CELLS];
 
 inline every_cell_in_one_place(own) {
@@ -85,7 +85,7 @@ look:
         assert(old_lap == seq / N);
         if
 #ifdef BREAK_KEPT
-        :: true -> get = old_cell; keep = kept[i] /* takes what the reader holds */
+        :: true -> get = old_cell; keep = kept[i] /* takes the cell that the reader holds */
 #else
         :: old_taken -> get = kept[i]; keep = old_cell
         :: else -> get = old_cell; keep = kept[i]
@@ -156,11 +156,11 @@ restart:
                     taken[i] = 1;
                     c = cell[i];
                     s = (lap[i] - 1) * N + i;
-                    assert(s >= at); /* no slot that is visited holds what an earlier snapshot went past */
+                    assert(s >= at); /* no visited slot holds an element that an earlier snapshot passed */
                     place = count; /* insert, in order */
                     do
 #ifdef BREAK_ORDER
-                    :: place > 0 -> /* oldest last visited, as if the writer had stood still */
+                    :: place > 0 -> /* the order of visits, as if the writer had not moved */
 #else
                     :: place > 0 && got_seq[place - 1] > s ->
 #endif
@@ -193,7 +193,7 @@ restart:
         MAY_DIE;
         k = 0;
         do
-        :: k < count -> /* delivered; the writer goes on between any two of these */
+        :: k < count -> /* delivered; the writer continues between any two of these */
             assert(got_seq[k] >= next_due);
             next_due = got_seq[k] + 1;
             assert(content[got_cell[k]] == got_seq[k] + 1);
@@ -202,7 +202,7 @@ restart:
         od;
         k = 0;
         do
-        :: k < count -> assert(content[got_cell[k]] == got_seq[k] + 1); k++ /* and still the reader's */
+        :: k < count -> assert(content[got_cell[k]] == got_seq[k] + 1); k++ /* and still unchanged */
         :: else -> break
         od;
 nothing:

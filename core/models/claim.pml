@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Claiming among many writers as core/src/ring/claim.c (claim_many, help), claim.h (slr_reserve, slr_commit), reclaim.c (settle)
- * and reclaim.c do it: each writer is killed between any two steps, and its entry is taken over by another. A step is one
- * shared access; memory is sequentially consistent. Reclaiming is reduced to freed, which passes what is settled: what
- * holds it back is in reclaim.pml. With RUN 2 a writer claims two at once whenever there is room for them.
+ * Claiming among many writers as in core/src/ring/claim.c (claim_many, help), claim.h (slr_reserve, slr_commit) and reclaim.c
+ * (settle): each writer is killed between any two steps, and another one takes over its entry. A step is one shared access;
+ * memory is sequentially consistent. Reclaiming is reduced to freed, which passes settled sequences; reclaim.pml models the
+ * holds. With RUN 2 a writer claims two sequences at once whenever there is room.
  *
- * Checked: a sequence has one owner; its bytes begin where those of the sequence before end, whoever finished the claim;
- * what is committed stays so until its memory is free; nobody commits what was abandoned; a death holds up nobody.
+ * Checked: a sequence has one owner; its bytes begin where those of the previous sequence end, whichever writer finished the
+ * claim; a committed message stays until its memory is free; an abandoned claim is never committed; a death blocks no process.
  *
  *     spin -DWRITERS=2 -a claim.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/prove/test_ring_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
- * find.
+ * tests/prove/test_ring_spin.py runs it, and once with each BREAK_ switch, which plants a mistake that the check must find.
  */
 #ifndef WRITERS
 #define WRITERS 2
@@ -23,10 +22,10 @@
 #define SENDS 2 /* of each writer */
 #endif
 #ifndef DEATHS
-#define DEATHS 1 /* in all */
+#define DEATHS 1 /* in total */
 #endif
 #ifndef RUN
-#define RUN 1 /* claimed at once, at most */
+#define RUN 1 /* most claims at once */
 #endif
 #define MOST (WRITERS * SENDS + DEATHS * RUN + SLOTS)
 #define READY 1
@@ -38,8 +37,8 @@
 
 byte state[SLOTS], owner[SLOTS], lap[SLOTS]; /* one word each */
 byte end[SLOTS];
-byte tail = SLOTS, freed = SLOTS; /* the ring begins with a lap behind it, so that there is a slot before the first */
-byte want[WRITERS], wanted[WRITERS]; /* one word: the size of each, and how many */
+byte tail = SLOTS, freed = SLOTS; /* the ring begins with one completed lap, so that the first slot has a predecessor */
+byte want[WRITERS], wanted[WRITERS]; /* one word: the size of each, and their number */
 bit alive[WRITERS]; /* the locks */
 
 byte owned_by[MOST], begins[MOST], size[MOST]; /* ghosts */
@@ -48,7 +47,7 @@ byte deaths, ended;
 
 #define MAY_DIE if :: deaths < DEATHS -> deaths++; goto dead :: true fi
 
-/* Slot i carries lap(i), tail was i. */
+/* Slot i has lap(i), tail was i. */
 inline help(i) {
     h_owner = owner[SLOT(i)];
     h_start = end[SLOT(i + SLOTS - 1)];
@@ -61,7 +60,7 @@ inline help(i) {
         if :: tail != i -> break :: else fi;
 #endif
         MAY_DIE;
-#ifdef BREAK_HELP_STORES /* whatever is there by now */
+#ifdef BREAK_HELP_STORES /* whatever the value is by now */
         end[SLOT(i + k)] = h_start + (k + 1) * h_size;
 #else
         atomic { if :: end[SLOT(i + k)] == h_end -> end[SLOT(i + k)] = h_start + (k + 1) * h_size :: else fi }
@@ -90,7 +89,7 @@ proctype Writer(byte me) {
     byte sent, i, s, k, count, w_state, w_owner, w_lap, start, bytes, h_owner, h_end, h_start, h_size, h_count, f;
 restart:
     alive[me] = 1;
-    /* What the entry's last owner left: finish a claim that tail does not count yet, then abandon. */
+    /* Claims of the last owner of the entry: finish one that tail does not count yet, then abandon them. */
     i = tail;
     d_step { w_lap = lap[SLOT(i)]; w_state = state[SLOT(i)] }
     if
@@ -102,7 +101,7 @@ restart:
     :: i < tail ->
         atomic {
             if
-#ifdef BREAK_TAKE_OVER /* an entry's new owner leaves what the last one claimed */
+#ifdef BREAK_TAKE_OVER /* the new owner of an entry leaves the claims of the last one */
             :: false
 #else
             :: state[SLOT(i)] == CLAIMED && owner[SLOT(i)] == me && lap[SLOT(i)] == LAP(i) -> state[SLOT(i)] = GONE
@@ -218,10 +217,10 @@ dead:
     alive[me] = 0;
     i = 0; s = 0; w_state = 0; w_owner = 0; w_lap = 0; start = 0; bytes = 0;
     h_owner = 0; h_end = 0; h_start = 0; h_size = 0; h_count = 0; k = 0; count = 0; f = 0;
-    sent++; /* its successor sends what is left */
+    sent++; /* its successor sends the remaining messages */
     if
     :: goto restart
-    :: ended++ /* nobody takes its entry */
+    :: ended++ /* its entry is not taken over */
     fi;
 over:
     skip
@@ -230,7 +229,7 @@ over:
 proctype Judge() {
     byte i = SLOTS;
     ended == WRITERS;
-    do /* every claim but the last is counted, and every committed message that is not freed is there, whole */
+    do /* every claim but the last is counted, and every committed message that is not freed is complete */
     :: i < tail ->
         if
         :: i >= freed ->

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Frames as core/src/frames/buffers.c and frames/hold.c do it: one writer, some readers, each killed between any two steps
- * and restarted. A step is one shared access (memory is sequentially consistent here, which the two full fences make
- * good for). The writer may try the buffers in any order. Checked: what a reader holds is the frame that was announced,
- * whole, and does not change.
+ * Frames as in core/src/frames/buffers.c and frames/hold.c: one writer and some readers, each killed between any two steps and
+ * restarted. A step is one shared access; memory is sequentially consistent here, which the two full fences justify. The writer
+ * may try the buffers in any order. Checked: a held frame is the announced one, complete, and does not change.
  *
  *     spin -DK=2 -a frames.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/prove/test_frames_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
- * find.
+ * tests/prove/test_frames_spin.py runs it, and once with each BREAK_ switch, which plants a mistake that the check must find.
  */
 #ifndef K
 #define K 2 /* buffers */
@@ -32,7 +30,7 @@ byte content[K];
 bit held[READERS * K]; /* the masks */
 bit alive[READERS];    /* the locks */
 byte announced_buffer[FRAMES + DEATHS], announced_number[FRAMES + DEATHS], tail;
-byte announced_stamp[FRAMES + DEATHS], stamp; /* ghosts: no two frames have the same */
+byte announced_stamp[FRAMES + DEATHS], stamp; /* ghosts: every frame has another one */
 
 #define MAY_DIE if :: deaths < DEATHS -> deaths++; goto restart :: true fi
 
@@ -40,7 +38,7 @@ proctype Writer() {
     byte deaths, done, b, r, last, tried, before;
     bit busy;
 restart:
-    atomic { /* nobody else writes words */
+    atomic { /* no other process writes words */
         b = 0; r = 0; tried = 0; before = 0; busy = 0; last = 0;
         do
         :: b < K ->
@@ -63,7 +61,7 @@ again:
         :: else
         fi;
         b = 0;
-        do /* any that was not tried */
+        do /* any buffer that was not tried */
         :: b < K - 1 -> b++
         :: !(tried & (1 << b)) -> break
         :: b == K - 1 && (tried & (1 << b)) -> b = 0
@@ -129,7 +127,7 @@ none_left:
 proctype Reader(byte me) {
     byte deaths, position, b, n, whole;
 restart:
-    atomic { /* the entry is nobody's until it is alive: its mask is emptied before */
+    atomic { /* the entry has no owner until it is alive: its mask is emptied before */
         alive[me] = 0;
         b = 0;
         do :: b < K -> held[me * K + b] = 0; b++ :: else -> break od;
@@ -155,7 +153,7 @@ restart:
         fi;
         assert(content[b] == whole);
         MAY_DIE;
-        assert(content[b] == whole); /* and still is, whatever the writer did meanwhile */
+        assert(content[b] == whole); /* and still is, whatever the writer did in the meantime */
         held[me * K + b] = 0;
 next:
         skip

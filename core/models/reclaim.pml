@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Holding against reclaiming, as core/src/ports/hold.c (slipring_subscriber_hold), read.c (slr_intact) and reclaim.c
- * (reclaim_round, advance_freed) do it: writers that make room by moving oldest, then freed, and readers that hold a
- * message in place or copy it without a hold; each killed between any two steps. A step is one shared access; memory is
- * sequentially consistent, which the fences make good for. Sequences are claimed one after the other (claim.pml has how).
+ * Holding against reclaiming, as in core/src/ports/hold.c (slipring_subscriber_hold), read.c (slr_read_accept), read.h (slr_intact)
+ * and reclaim.c (reclaim_round, advance_freed): writers that make room by moving oldest, then freed, and readers that hold a
+ * message or copy it without a hold; each is killed between any two steps. A step is one shared access; memory is sequentially
+ * consistent, which the fences justify. Sequences are claimed one after the other; claim.pml models claiming.
  *
- * Checked: what a reader holds does not change; what it copied without a hold and found intact was the message.
+ * Checked: a held message does not change; a message that was copied without a hold and found intact is the right one.
  *
  *     spin -DWRITERS=2 -a reclaim.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/prove/test_ring_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
- * find.
+ * tests/prove/test_ring_spin.py runs it, and once with each BREAK_ switch, which plants a mistake that the check must find.
  */
 #ifndef WRITERS
 #define WRITERS 2
@@ -22,7 +21,7 @@
 #define SLOTS 3
 #endif
 #ifndef SENDS
-#define SENDS 5 /* in all */
+#define SENDS 5 /* in total */
 #endif
 #ifndef DEATHS
 #define DEATHS 1 /* of readers */
@@ -31,7 +30,7 @@
 #define HALF 254
 #define SLOT(i) ((i) % SLOTS)
 
-byte content[SLOTS]; /* which sequence's bytes are there; HALF while they are written */
+byte content[SLOTS]; /* the sequence whose bytes are there; HALF while they are written */
 bit written[SENDS];  /* the words */
 byte claimed, oldest, freed;
 byte hold[READERS];
@@ -44,7 +43,7 @@ proctype Writer() {
     byte i, r, from, limit, was, h;
     do
     :: claimed < SENDS ->
-#ifdef BREAK_FREED /* room is what is passed, whoever holds it */
+#ifdef BREAK_FREED /* passed memory counts as room, even if it is held */
         was = oldest;
 #else
         was = freed;
@@ -61,7 +60,7 @@ proctype Writer() {
             content[SLOT(i)] = i;
             written[i] = 1
         :: i == NO_HOLD && claimed < SENDS ->
-#ifdef BREAK_ORDER /* holds are looked at before oldest has moved */
+#ifdef BREAK_ORDER /* holds are read before oldest has moved */
             limit = NO_HOLD - 2; r = 0;
             do
             :: r < READERS ->
@@ -80,7 +79,7 @@ proctype Writer() {
             if :: h < limit -> limit = h :: else fi;
 #else
             from = oldest;
-            if /* a settled one may be passed, readers here are lossy */
+            if /* a settled sequence may be passed, because readers are lossy here */
             :: from < claimed && written[from] -> atomic { if :: oldest == from -> oldest = from + 1 :: else fi }
             :: else
             fi;
@@ -122,7 +121,7 @@ restart:
 #endif
             assert(content[SLOT(position)] == position);
             MAY_DIE;
-            assert(content[SLOT(position)] == position); /* and still is, whatever the writers did meanwhile */
+            assert(content[SLOT(position)] == position); /* and still is, whatever the writers did in the meantime */
             hold[me] = NO_HOLD
         :: true -> /* by copy */
             seen = content[SLOT(position)];

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registration and sweep: taking an entry of a table, what is left behind in it by the dead, and who clears that away.
- * Everybody is killed between any two steps, or stopped there for ever, which is not the same. A step is one shared access
- * or one call on a lock; memory is sequentially consistent. It stands for
+ * Registration and sweep: taking a table entry, the contents that dead processes leave in it, and their removal. Every process is
+ * killed between any two steps, or stopped there forever, which is a different case. A step is one shared access or one
+ * call on a lock; memory is sequentially consistent. The model covers
  *
- *     subscriber.c  take_entry, lock_entry, own_entry, set_kind, slipring_subscriber_close
- *     publisher.c   attach, lock_entry, own_entry, slipring_publisher_close
- *     claim.c       slr_claimer_start; reclaim.c  slr_abandon_claims (what the entry's last owner left)
- *     reclaim.c       slr_sweep_readers, slr_sweep_writers, abandon_dead_claims; reclaim.c  slr_sweep_reader
- *     reclaim.c     advance_freed, lowest_hold with check_alive (holds of the dead are lifted)
- *     slot_state.c        slr_slot_read_claim (a reader passes over a dead writer's claim)
- *     peers.c       slr_lock_try, slr_lock_held: a lock is its owner's until it is closed or its owner dies
+ *     subscriber.c    take_entry, lock_entry, own_entry, set_kind, slipring_subscriber_close
+ *     publisher.c     attach, lock_entry, own_entry, slipring_publisher_close
+ *     claim.c         slr_claimer_start
+ *     reclaim.c       slr_abandon_claims, slr_sweep_readers, slr_sweep_writers, abandon_dead_claims, slr_sweep_reader
+ *     reclaim.c       advance_freed, lowest_hold with check_alive (holds of dead readers are lifted)
+ *     slot_state.c    slr_slot_read_claim (a reader passes the claim of a dead writer)
+ *     peers.c         slr_lock_try, slr_lock_held: a lock belongs to its owner until it is closed or the owner dies
  *
- * A table of readers (each with a hold, against a reclaimer) or, with -DWRITERS, of writers (each with a claim, against a
- * reader that waits behind it). A state word is {incarnation, kind}.
+ * The table has readers, each with a hold, and a reclaimer. With -DWRITERS it has writers, each with a claim, and a reader that
+ * waits behind the claims. A state word is {incarnation, kind}.
  *
- * Checked: no entry of a live owner is freed, stopped or not; an entry has one owner; nothing is reclaimed under a hold
- * that was granted; no claim is passed over and committed, or abandoned after it was committed; in the end, after one
- * sweep, no dead one's entry, hold or claim is left, and those that were stopped still have theirs. One thing is left as
- * long as somebody is stopped: a dead writer's claim whose entry a new writer has locked and not yet owned.
+ * Checked: the entry of a live owner is never freed, stopped or not; an entry has one owner; nothing is reclaimed under a
+ * granted hold; a claim that was passed is not committed, and a committed one is not abandoned. At the end, after one
+ * sweep, no entry, hold or claim of a dead process is left, and stopped processes still have theirs. One exception lasts while a
+ * process is stopped: the claim of a dead writer whose entry a new writer has locked and not taken over yet.
  *
  *     spin -a registration.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/prove/test_registration_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
- * find.
+ * tests/prove/test_registration_spin.py runs it, and once with each BREAK_ switch, which plants a mistake that the check must find.
  */
 #ifndef MEMBERS
 #define MEMBERS 2
@@ -35,13 +34,13 @@
 #define LIVES 2 /* of each member */
 #endif
 #ifndef DEATHS
-#define DEATHS 1 /* in all */
+#define DEATHS 1 /* in total */
 #endif
 #ifndef STOPS
 #define STOPS 1
 #endif
 #ifndef ROUNDS
-#define ROUNDS 2 /* of the reclaimer, or looks of the reader */
+#define ROUNDS 2 /* of the reclaimer, or checks of the reader */
 #endif
 #define NOBODY 255
 #define CLAIMS (MEMBERS * LIVES + 1)
@@ -51,9 +50,9 @@
 
 bit used[ENTRIES];           /* kind, and */
 byte incarnation[ENTRIES];   /* with it one word */
-byte lock[ENTRIES];          /* the kernel's: who has it */
+byte lock[ENTRIES];          /* of the kernel: the owner */
 bit hold[ENTRIES];
-byte round;                  /* oldest: what is granted later is not what is reclaimed now */
+byte round;                  /* oldest: a hold granted later does not cover the sequences reclaimed now */
 byte tail;                   /* claims */
 byte claim[CLAIMS], claimed_by[CLAIMS]; /* one word each; the second is an entry */
 
@@ -71,23 +70,23 @@ byte deaths, stops, ended;
     :: true \
     fi
 
-/* Frees entry e if its word is still the one that was seen. */
+/* Free entry e if its word is still the one that was read. */
 inline free_seen(e, seen) {
     atomic {
         if
-#ifdef BREAK_INCARNATION /* kinds are compared, whoever they belong to */
+#ifdef BREAK_INCARNATION /* kinds are compared without the incarnation */
         :: used[e] ->
 #else
         :: used[e] && incarnation[e] == seen ->
 #endif
-            assert(lock[e] == NOBODY || !owns[lock[e]]); /* no live owner's */
+            assert(lock[e] == NOBODY || !owns[lock[e]]); /* not of a live owner */
             used[e] = 0; incarnation[e] = NEXT(e)
         :: else
         fi
     }
 }
 
-#ifdef BREAK_STOPPED /* who does nothing for long counts as dead */
+#ifdef BREAK_STOPPED /* a process without activity counts as dead */
 #define DEAD(e) (lock[e] == NOBODY || stopped[lock[e]])
 #else
 #define DEAD(e) (lock[e] == NOBODY)
@@ -138,7 +137,7 @@ proctype Member(byte me) {
 restart:
     life[me]++;
     sweep();
-    /* lock_entry: free ones first, then the dead's. */
+    /* lock_entry: free entries first, then those of dead processes. */
     pass = 0; e = 0;
     do
     :: pass < 2 && e < ENTRIES ->
@@ -160,7 +159,7 @@ locked:
     entry_of[me] = e;
     MAY_DIE;
 #ifdef WRITERS
-#ifndef BREAK_TAKE_OVER /* what the entry's last owner claimed is left */
+#ifndef BREAK_TAKE_OVER /* the claims of the last owner are left */
     c = 0;
     do
     :: c < tail ->
@@ -173,7 +172,7 @@ locked:
 #endif
 #else
     before = round;
-    seen = incarnation[e]; /* set_kind: the last owner's hold goes before ours comes */
+    seen = incarnation[e]; /* set_kind: the hold of the last owner ends before the new one begins */
     d_step { used[e] = 0; incarnation[e] = seen + 1 }
     MAY_DIE;
     hold[e] = 1;
@@ -194,14 +193,14 @@ locked:
     c = 0;
     MAY_DIE;
 #else
-    /* The handshake with the reclaimer: what was being reclaimed before our hold was seen is not granted. */
+    /* The handshake with the reclaimer: sequences reclaimed before it saw the hold are not granted. */
 #ifdef BREAK_HANDSHAKE
     d_step { granted[me] = before + 1; before = 0 }
 #else
     d_step { if :: round == before -> granted[me] = before + 1 :: else fi; before = 0 }
 #endif
     MAY_DIE;
-    assert(used[e] && hold[e] && lock[e] == me); /* nobody took it away */
+    assert(used[e] && hold[e] && lock[e] == me); /* no process took it away */
     granted[me] = 0;
     MAY_DIE;
 #endif
@@ -242,7 +241,7 @@ proctype Onlooker() { /* a reader behind the claims, in order */
         :: word == OPEN ->
             if
             :: DEAD(e) ->
-#ifndef BREAK_LOOK_AGAIN /* had it committed before it died, the word would say so now */
+#ifndef BREAK_LOOK_AGAIN /* if it committed before it died, the word is READY now */
                 word = claim[position];
 #endif
                 d_step { if :: word == OPEN || word == GONE -> assert(!committed[position]); passed[position] = 1; position++ :: else fi }
@@ -257,13 +256,13 @@ proctype Onlooker() { /* a reader behind the claims, in order */
     ended++
 }
 #else
-proctype Onlooker() { /* a reclaimer that asks whether holders live */
+proctype Onlooker() { /* a reclaimer that checks whether holders are alive */
     byte e, seen, rounds, mine;
     bit kept, is_used, h;
     do
     :: rounds < ROUNDS ->
         rounds++;
-        d_step { round++; mine = round } /* oldest moves first; what lies below is to be freed */
+        d_step { round++; mine = round } /* oldest moves first; memory below it will be freed */
         e = 0; kept = 0;
         do
         :: e < ENTRIES ->
@@ -300,15 +299,15 @@ proctype Judge() {
         e = 0;
         do
         :: e < ENTRIES ->
-            assert(lock[e] != NOBODY || !used[e]);              /* no dead one's entry is left */
-            assert(lock[e] == NOBODY || stopped[lock[e]]);      /* only the stopped have locks */
-            assert(lock[e] == NOBODY || !owns[lock[e]] || used[e]); /* and what was theirs is */
+            assert(lock[e] != NOBODY || !used[e]);              /* no entry of a dead process is left */
+            assert(lock[e] == NOBODY || stopped[lock[e]]);      /* only stopped processes have locks */
+            assert(lock[e] == NOBODY || !owns[lock[e]] || used[e]); /* and their entries are theirs */
             e++
         :: else -> break
         od;
         c = 0;
         do
-        :: c < tail -> /* open is only what a stopped one may yet commit, or was about to abandon */
+        :: c < tail -> /* an open claim belongs to a stopped process that may commit it, or was about to be abandoned */
             assert(claim[c] != OPEN || (stopped[claimant[c]] && claim_life[c] == life[claimant[c]]) ||
                    (lock[claimed_by[c]] != NOBODY && !owns[lock[claimed_by[c]]]));
             assert(!committed[c] || claim[c] == READY);

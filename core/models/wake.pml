@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping and waking as core/src/wait/futex.c, futex.h (slr_wake_sleepers), publisher.h (slr_wake_readers), death_wake.h and sleep.c
- * (sleep_on) do it: publishers and readers, each killed between any two steps, on one futex word {count, waking, sleeping};
- * the word `orphan`, at which the kernel wakes one sleeper for a dead publisher or reader that had made a will; and the
- * slots. A step is one shared access or one system call, of futex_waitv one of its words; memory is sequentially
- * consistent, which the full fences on both sides make good for. Readers sleep without a time limit here.
+ * Sleeping and waking as in core/src/wait/futex.c, futex.h (slr_wake_sleepers), publisher.h (slr_wake_readers), death_wake.h and
+ * wait.c (sleep_on): publishers and readers, each killed between any two steps, on one futex word {count, waking, sleeping}; the
+ * word `orphan`, on which the kernel wakes one sleeper for a dead publisher or reader with a death wake; and the slots. A step is
+ * one shared access or one system call; for futex_waitv, one of its words. Memory is sequentially consistent, which the full
+ * fences on both sides justify. Readers sleep without a time limit here.
  *
- * Checked: when nothing moves any more, no living reader sleeps although there is a message for it.
+ * Checked: when no process can move any more, no live reader sleeps although there is a message for it.
  *
  *     spin -DPUBLISHERS=2 -a wake.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan
  *
- * tests/prove/test_ring_spin.py runs it, and once for each of the BREAK_ switches, which plant a mistake that it must
- * find.
+ * tests/prove/test_ring_spin.py runs it, and once with each BREAK_ switch, which plants a mistake that the check must find.
  */
 #ifndef PUBLISHERS
 #define PUBLISHERS 2
@@ -23,18 +22,18 @@
 #define SENDS 2 /* of each publisher */
 #endif
 #ifndef DEATHS
-#define DEATHS 1 /* in all, at most */
+#define DEATHS 1 /* in total, at most */
 #endif
 #define SLEEPING 1
 #define WAKING 2
 #define COUNT 4
 
 byte word;    /* the futex word */
-byte ready;   /* messages that can be read; the slot of a reader that has read them all changes with the next */
-#define ANYBODY (READERS + 1) /* a reader by its number, and a publisher, which stands in no queue */
+byte ready;   /* readable messages; the next one changes the slot of a reader that has read them all */
+#define ANYBODY (READERS + 1) /* a reader by its number, and a publisher, which is in no queue */
 #define A_PUBLISHER READERS
-bit at_word[ANYBODY], at_orphan[ANYBODY]; /* stands in the queue there */
-bit woken[ANYBODY];    /* at one of them, since it came */
+bit at_word[ANYBODY], at_orphan[ANYBODY]; /* is in the queue there */
+bit woken[ANYBODY];    /* at one of them, since it queued */
 bit publisher_died[ANYBODY]; /* at `orphan` */
 bit asleep[ANYBODY];
 byte position[READERS];
@@ -42,7 +41,7 @@ byte deaths_left, ended;
 
 inline leave_queues() { at_word[me] = 0; at_orphan[me] = 0; asleep[me] = 0 }
 
-/* The kernel wakes one of those at `orphan`, even if it was woken otherwise already. */
+/* The kernel wakes one of those at `orphan`, even if it was already woken in another way. */
 inline die() {
     deaths_left--;
     leave_queues();
@@ -87,7 +86,7 @@ inline wake_all() {
     do
     :: value = word;
         if
-#ifdef BREAK_CLEAR /* another waker's mark, too */
+#ifdef BREAK_CLEAR /* the mark of another waker, too */
         :: value & WAKING ->
 #else
         :: (value | SLEEPING) == (waking | SLEEPING) ->
@@ -102,7 +101,7 @@ proctype Publisher() {
     byte sent, value, waking, r, me = A_PUBLISHER;
     do
     :: sent < SENDS ->
-#ifdef BREAK_FENCE /* the look may come before the message is readable */
+#ifdef BREAK_FENCE /* the check may come before the message is readable */
         value = word;
 #endif
         ready++;
@@ -131,7 +130,7 @@ proctype Reader(byte me) {
     do
     :: position[me] < ready -> position[me]++
     :: else ->
-#ifdef BREAK_LOOK /* the last look comes before the announcement */
+#ifdef BREAK_LOOK /* the last check comes before the announcement */
         if :: position[me] < ready -> goto found :: else fi;
         atomic { word = word | SLEEPING; value = word }
         slot = ready;
@@ -184,7 +183,7 @@ end:
 init {
     atomic {
         byte p = 0;
-        do :: deaths_left < DEATHS -> deaths_left++ :: break od; /* of some runs none: a sleeper may die, and need not */
+        do :: deaths_left < DEATHS -> deaths_left++ :: break od; /* in some runs none: a sleeper may die but need not */
         do :: p < PUBLISHERS -> run Publisher(); p++ :: else -> break od;
         p = 0;
         do :: p < READERS -> run Reader(p); p++ :: else -> break od;

@@ -13,12 +13,12 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-static bool steady(void) { /* the counter runs at one rate, whatever the processor does */
+static bool steady(void) { /* the counter runs at one rate in all states of the processor */
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
 }
 
-/* 32 fractional bits; 0 if the interval is of no use. */
+/* Return the rate with 32 fractional bits; 0 if the interval is too short or too long. */
 static uint64_t rate(uint64_t ticks, int64_t ns) {
     if (ns < LOOK_EVERY_NS / 2 || ns > 1000 * (int64_t)LOOK_EVERY_NS || ticks == 0) return 0;
     return (uint64_t)(((unsigned __int128)(uint64_t)ns << 32) / ticks);
@@ -27,7 +27,7 @@ static uint64_t rate(uint64_t ticks, int64_t ns) {
 static bool close_to(uint64_t a, uint64_t b) { return a > b ? a - b < b / 1000 : b - a < a / 1000; }
 
 int64_t slr_tsc_clock_calibrate(struct slr_tsc_clock *t) {
-    static _Thread_local int known; /* 0 not asked, 1 steady, 2 not */
+    static _Thread_local int known; /* 0 unknown, 1 steady, 2 not steady */
     int64_t ns = slr_clock_realtime_ns();
     uint64_t ticks = __builtin_ia32_rdtsc();
     if (!known) known = steady() ? 1 : 2;

@@ -38,7 +38,7 @@ struct slipring_cells_reader {
     uint64_t position, received, skipped;           /* as in the header */
     uint64_t position_before, received_before, skipped_before; /* when this handle was opened */
     slipring_element *elements;
-    int64_t slice_ns; /* of a wait under way; 0: none is */
+    int64_t slice_ns; /* of the current wait; 0: none */
     _Atomic uint64_t interrupted;
 };
 

@@ -33,7 +33,7 @@ int slr_cells_corrupt(const char *what) {
 
 static uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/* Fills what follows from depth and item_size; false if they are out of their limits. */
+/* Compute the geometry from depth and item_size; false if one is out of range. */
 static bool compute_geometry(struct slr_cells_header *h) {
     if (h->depth < 1 || h->depth > SLR_CELLS_MAX_DEPTH || h->item_size < 1 || h->item_size > SLR_CELLS_MAX_ITEM) return false;
     h->page_size = SLR_PAGE;
@@ -71,7 +71,7 @@ static void fill_header(struct slr_cells_header *h, const slipring_cells_setting
     h->created_ns = slr_clock_realtime_ns();
     h->format_size = (uint32_t)s->format_size;
     if (s->format_size) memcpy(h->format, s->format, s->format_size);
-    /* Nothing was put: the first put owns the last cell, and gets what slot 0 keeps. */
+    /* Nothing was put yet: the first put owns the last cell and gets the cell that slot 0 keeps. */
     uint64_t own = h->cell_count - 1, get = h->depth, keep = 0;
     h->intent[0] = own | get << SLR_CELLS_NUMBER_BITS | keep << 2 * SLR_CELLS_NUMBER_BITS;
     h->intent[1] = h->intent[0];

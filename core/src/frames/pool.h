@@ -40,14 +40,14 @@ static inline uint64_t slr_buffer_number(uint64_t word) { return word >> 2; }
 /* Fills the sizes and offsets from the streams: OK, or BAD_ARGUMENT naming the argument. */
 int slr_pool_plan(struct slr_pool *pool, const slipring_stream *streams, size_t count);
 bool slr_pool_same_streams(const struct slr_pool *a, const struct slr_pool *b);
-int slr_pool_find(const struct slr_pool *pool, const char *stream); /* -1: there is none of that name */
+int slr_pool_find(const struct slr_pool *pool, const char *stream); /* -1: there is no stream with this name */
 
-/* NOT_FOUND if there is no pool; CORRUPT or WRONG_LAYOUT if it is none of ours. Who only looks does not prefault. */
+/* Open the pool. NOT_FOUND if there is none; CORRUPT or WRONG_LAYOUT if the file is not usable. SLR_INSPECT does not prefault. */
 int slr_pool_open(const char *bus, const char *topic, enum slr_access access, struct slr_pool **out);
-/* A new file from a planned pool (with first_id), under its name at once; whatever had the name before loses it. */
+/* Create a complete file from a planned pool (with first_id) and rename it over an existing pool. */
 int slr_pool_create(const char *bus, const char *topic, const struct slr_pool *plan, uint64_t topic_generation,
                     uint64_t runs, uint32_t mode);
-/* Clears up after a writer that died before its new pool was in place. For the topic's only writer. */
+/* Remove the new file of a writer that died before it renamed the file. Only for the single writer of the topic. */
 int slr_pool_clean(const char *bus, const char *topic);
 void slr_pool_close(struct slr_pool *pool);
 

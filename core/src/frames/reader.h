@@ -16,7 +16,7 @@ struct slipring_frame_reader {
     bool conflate;
     slipring_stream *insist;
     size_t insist_count;
-    struct slr_pool *pool;  /* the one of the last announcement, or NULL */
+    struct slr_pool *pool;  /* the pool of the last announcement, or NULL */
     struct slr_pool *older; /* replaced pools with frames that are still held */
     uint64_t serial;
     uint64_t expected[SLR_POOL_STREAMS]; /* next id of each stream of the pool */

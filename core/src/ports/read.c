@@ -65,7 +65,7 @@ static void advance(slipring_subscriber *sub) {
 static int resync(slipring_subscriber *sub) {
     const struct slr_segment *s = sub->s;
     struct slr_loss loss;
-    /* tail may be one behind a message that one writer has just made READY */
+    /* tail may not count the message that a single writer has just made READY */
     if (sub->holds_position || !slr_loss_from(s, sub->position, sub->abandoned, &loss) ||
         (int64_t)(loss.oldest - slr_load_acquire(&s->ring->tail)) > 1)
         return slr_error_damaged("a message was reclaimed while a reader held it");
@@ -113,9 +113,9 @@ static void conflate_to(slipring_subscriber *sub, uint64_t position) {
  * at an overtaken slot: everything below it is gone, too, and everything above it was checked. */
 static SLR_NOINLINE int peek_newest(slipring_subscriber *sub, slipring_message *out) {
     const struct slr_segment *s = sub->s;
-    uint64_t oldest = slr_load_acquire(&s->ring->oldest); /* before tail, which only grows: so it cannot be beyond it */
+    uint64_t oldest = slr_load_acquire(&s->ring->oldest); /* loaded before tail, which only grows: so it cannot be beyond tail */
     uint64_t newest = slr_load_acquire(&s->ring->tail), word;
-    if (slr_slot_read_word(s, newest, &word) == SLR_FOUND) newest++; /* READY before one writer's tail */
+    if (slr_slot_read_word(s, newest, &word) == SLR_FOUND) newest++; /* a single writer stores READY before tail */
     if ((int64_t)(newest - sub->position) <= 0) return SLIPRING_EMPTY;
     uint64_t lowest = newest - sub->position > s->slot_count ? newest - s->slot_count : sub->position;
     if ((int64_t)(oldest - newest) > 1) return slr_error_damaged("oldest is beyond tail");

@@ -198,7 +198,7 @@ int slipring_publisher_send_precommit(slipring_publisher *pub, const void *body,
     if (!code) code = admit(pub, &meta);
     if (!code) code = check_size(pub, size, &reserved);
     if (!code) code = check_file(pub, now);
-    if (!code) code = claim_space(pub, reserved, true, &claim); /* visible: it may be aborted */
+    if (!code) code = claim_space(pub, reserved, true, &claim); /* visible, because it may be aborted */
     if (code) return code;
     slr_copy_in(body_address(pub->s, claim.start), body, size);
     write_meta(pub, meta_word_count(pub), body_address(pub->s, claim.start), size);

@@ -10,7 +10,7 @@
 #include "ring/ring.h"
 
 #define SLR_MAX_VIEWS 256
-#define SLR_SETTLE_AT_ONCE 256 /* slots: keeps a conflating read short */
+#define SLR_SETTLE_AT_ONCE 256 /* slots: limits the work of a conflating read */
 
 struct slr_filter;
 
@@ -52,9 +52,9 @@ int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq);
 /* read.c */
 int slr_read_check(slipring_subscriber *sub);
 bool slr_read_may_have_message(slipring_subscriber *sub, bool *behind_claim);
-int slr_read_accept(slipring_subscriber *sub); /* and to be followed by slr_read_show_progress, when others may know */
+int slr_read_accept(slipring_subscriber *sub); /* call slr_read_show_progress afterwards to publish the position */
 void slr_read_show_progress(slipring_subscriber *sub);
-SLR_NOINLINE void slr_read_settle(slipring_subscriber *sub, uint64_t limit); /* the accounts of a conflating reader */
+SLR_NOINLINE void slr_read_settle(slipring_subscriber *sub, uint64_t limit); /* count the messages that a conflating reader has skipped */
 
 /* hold.c */
 void slr_hold_publish(slipring_subscriber *sub);
@@ -62,7 +62,7 @@ void slr_hold_publish(slipring_subscriber *sub);
 /* filter.c */
 int slr_filter_copy(const slipring_filter *from, struct slr_filter **out);
 void slr_filter_free(struct slr_filter *filter);
-/* OK: it passes; EMPTY: it does not; LAPPED. */
+/* OK: the message passes; EMPTY: it is filtered; LAPPED: it was overwritten. */
 int slr_filter_message(slipring_subscriber *sub, uint64_t word, const slipring_message *m);
 
 /* cursor.c: attach to the named cursor, existing or new; *position is that of an existing one. */

@@ -37,7 +37,7 @@
 #define MS INT64_C(1000000)
 #define POLL_SLICE MS
 #define LONGEST_SPIN (10000 * MS)
-#define PIECE MS /* of spinning, in one call */
+#define PIECE MS /* longest spin in one call */
 #define SHORTEST_BACKOFF_NS 200
 #define LONGEST_BACKOFF_NS 10000
 #define STREAMING_NS 400u /* average time of a message in a stream */

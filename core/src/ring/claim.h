@@ -110,7 +110,7 @@ static inline void slr_commit(struct slr_claimer *c, const struct slr_segment *s
     if (unseen) slr_store_relaxed(&slot->end, end);
     if (unseen && SLR_DEFECT(tail_moves_before_ready)) slr_store_release(&s->ring->tail, seq + 1);
     SLR_CRASH_POINT("commit.before_word");
-    /* Release, partner of the reader's acquire: the message is complete before it is READY. */
+    /* Release, partner of the acquire in slr_slot_read_word: the message is complete before it is READY. */
     slr_store_release(&slot->word, ready);
     SLR_CRASH_POINT("commit.after_word");
     if (unseen) {

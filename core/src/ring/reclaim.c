@@ -105,7 +105,7 @@ struct goal {
 
 static struct walk walk_settled(const struct slr_segment *s, uint32_t self, uint64_t from, uint64_t limit,
                                 struct goal goal) {
-    /* By value: the compiler would read them again after every shared access. */
+    /* Copies: the compiler would read the fields again after every shared access. */
     struct slr_slot *const slots = s->slot;
     const uint64_t mask = s->slot_mask, shift = s->slot_shift;
     struct walk w = {.to = from};

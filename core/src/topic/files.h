@@ -45,7 +45,7 @@ int slr_file_unlink(int directory, const char *name, const char *suffix);
 /* Open the directory of a bus. */
 int slr_bus_open(const char *bus, const char *name, const char *suffix, int *directory);
 int slr_file_open(int directory, const char *name, const char *suffix, int flags); /* a descriptor, or -1 and errno */
-int slr_file_open_error(const char *name, const char *suffix);                     /* the code for that errno */
+int slr_file_open_error(const char *name, const char *suffix);                     /* the code for errno */
 /* Open the same file once more, with an open file description of its own; ENOENT if the name now belongs to another file. */
 int slr_file_open_again(int directory, const char *name, const char *suffix, int flags, int same_as);
 int slr_file_read_header(int fd, const char *name, const char *suffix, void *header, size_t size, uint64_t *file_size);

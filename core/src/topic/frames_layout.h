@@ -14,7 +14,7 @@
 #define SLR_POOL_BUFFER_SIZE 64u
 #define SLR_FRAME_SIZE 64u
 #define SLR_POOL_STREAMS 16u /* fill a page */
-#define SLR_POOL_BUFFERS 64u /* fill a page, and a mask of 64 bits */
+#define SLR_POOL_BUFFERS 64u /* fill a page and a mask of 64 bits */
 #define SLR_POOL_DIMENSIONS 8u
 #define SLR_POOL_DTYPE 96u
 

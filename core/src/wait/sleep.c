@@ -49,7 +49,7 @@ int slr_sleep_on(struct slr_futex_word *words, size_t count, int64_t until_ns, s
     if (at >= 0) *woken = (size_t)at;
     if (at >= 0 || errno == EAGAIN) return 0;
     if (errno != ENOSYS && errno != EPERM) return errno;
-    slr_store_relaxed(&lacks_waitv, 1); /* Linux before 5.16, or a filter of system calls of that age */
+    slr_store_relaxed(&lacks_waitv, 1); /* Linux before 5.16, or an older filter of system calls */
     limit = timespec_of(POLL_NS); /* then the caller checks again */
     return nanosleep(&limit, NULL) ? EINTR : 0;
 }
