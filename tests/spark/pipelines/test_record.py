@@ -251,7 +251,7 @@ def test_a_full_disk_is_named_and_the_recording_continues_when_there_is_room(rec
 
 
 def test_a_job_that_cannot_work_is_refused_with_the_reason(recordings, bus, tmp_path):
-    with pytest.raises(slipring.TopicNotFound, match="there is no topic 'nowhere'"):
+    with pytest.raises(slipring.TopicNotFound, match="has no topic 'nowhere'"):
         recordings.record("nowhere")
     assert not recordings.path.exists(), "nothing is made for a recording that cannot begin"
     bus.publisher("t").send(b"x")

@@ -2,10 +2,8 @@
 """A recording that is replayed and recorded again is the same recording, and its report is correct."""
 
 import slipring
-from slipring.pipelines import report
+from slipring.pipelines import record, replay, report
 from slipring.pipelines.lake import Lake
-from slipring.pipelines.record import record
-from slipring.pipelines.replay import replay
 
 COMPARED = ("topic", "offset", "span", "lost", "timestamp_ns", "sender", "type", "value", "date")
 
