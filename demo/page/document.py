@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: headline, tiles, audit, charts. Texts from elsewhere are escaped."""
+"""The page: headline, tiles, audit, charts."""
 
 import os
 import platform
@@ -9,8 +9,9 @@ from pathlib import Path
 
 from demo import robot, timings
 from demo.evidence import Evidence
-from demo.page import lanes, latency, losses, pauses, rates
-from demo.page.svg import tag
+from demo.page import latency, losses, pauses, processes, rates
+from slipring.pipelines.html.document import document
+from slipring.pipelines.html.markup import audit, eyebrow, section, tag, tiles, wide
 from slipring.units import frequency
 from storm.audit import Claim
 
@@ -32,46 +33,22 @@ def _tiles(evidence: Evidence) -> str:
     data = sum(end.bytes for end in evidence.ends.values()) / 1e6
     longest = max((pause.pause_s for pause in timings.survivor_pauses(evidence)), default=0.0) * 1e3
     paused = len(evidence.strikes) - len(evidence.kills)
-    facts = (
-        (f"{len(evidence.kills)}", f"SIGKILLs, and {paused} SIGSTOPs"),
-        (f"{handled:,}", f"of {commands:,} commands handled"),
-        (f"{read:,}", "messages read by all readers"),
-        (f"{corrupt}", "corrupt messages"),
-        (f"{longest:.1f} ms", "longest pause of another process at a kill"),
-        (f"{data:,.0f} MB", "published"),
+    return tiles(
+        [
+            (f"{len(evidence.kills)}", f"SIGKILLs, and {paused} SIGSTOPs", ""),
+            (f"{handled:,}", f"of {commands:,} commands handled", ""),
+            (f"{read:,}", "messages read by all readers", ""),
+            (f"{corrupt}", "corrupt messages", "bad" if corrupt else ""),
+            (f"{longest:.1f} ms", "longest pause of another process at a kill", ""),
+            (f"{data:,.0f} MB", "published", ""),
+        ]
     )
-    return tag(
-        "div", *(tag("div", tag("b", a), tag("span", b), class_="tile") for a, b in facts), class_="tiles"
-    )
-
-
-def _audit(claims: list[Claim]) -> str:
-    rows = []
-    for claim in claims:
-        word, look = ("✓ PASS", "pass") if claim.passed else ("✕ FAIL", "fail")
-        rows.append(
-            tag(
-                "tr",
-                tag("td", tag("span", word, class_=look), class_="mark"),
-                tag("td", escape(claim.title), class_="claim"),
-                tag("td", escape(claim.detail) or " ", class_="detail"),
-            )
-        )
-    return tag("div", tag("table", *rows), class_="chart")
 
 
 def _key(*entries: tuple[str, str]) -> str:
     return tag(
         "div", *(f'<span><i class="{look}"></i>{escape(name)}</span>' for look, name in entries), class_="key"
     )
-
-
-def _section(title: str, words: str, *content: str) -> str:
-    return tag("section", tag("h2", title), tag("p", words), *content)
-
-
-def _chart(drawing: str) -> str:
-    return tag("div", drawing, class_="chart")
 
 
 def _latency_table(evidence: Evidence) -> str:
@@ -81,11 +58,11 @@ def _latency_table(evidence: Evidence) -> str:
         if not rows and values:
             rows.append(tag("tr", tag("th", "topic"), *(tag("th", name) for name, _ in values)))
         rows.append(tag("tr", tag("td", topic), *(tag("td", latency.spell(us)) for _, us in values)))
-    return tag("div", tag("table", *rows, class_="figures"), class_="chart")
+    return wide(tag("table", *rows, class_="figures"))
 
 
 def _slow_reader(evidence: Evidence) -> str:
-    """What the logger did, and beside it the viewer, which reads the same topic as fast as it comes."""
+    """Compare the logger with the viewer, which reads the same topic without sleeping."""
     slow, other = robot.COMPONENTS["logger"], robot.COMPONENTS["viewer"]
     (topic,) = slow.topics
     sent = timings.mean_rate(evidence, topic)
@@ -94,7 +71,7 @@ def _slow_reader(evidence: Evidence) -> str:
     return (
         f"The {slow.name} sleeps {slow.options['nap_s']:g} s after each message of {topic}. It read "
         f"{frequency(timings.read_rate(evidence, slow.name))} a second of {frequency(sent)}, from a ring that holds "
-        f"about {frequency(held_s)} s of them; the rest was overwritten before it came, and is counted. "
+        f"about {frequency(held_s)} s of them; the rest was overwritten first, and is counted as lost. "
         f"The {other.name} reads the same topic without sleeping: it read {read:,} and lost {lost:,}."
     )
 
@@ -102,12 +79,12 @@ def _slow_reader(evidence: Evidence) -> str:
 def _slow_reader_and_latency(evidence: Evidence) -> str:
     return tag(
         "div",
-        _section("A reader that is too slow", _slow_reader(evidence), _chart(losses.draw(evidence))),
-        _section(
+        section("A reader that is too slow", _slow_reader(evidence), wide(losses.draw(evidence))),
+        section(
             "Send to receive",
             "Dots: p50, p90, p99, p99.9, max. Included: the time for which a reader was stopped and, on commands, the "
             "time from the kill of the actuator until its successor reads.",
-            _chart(latency.draw(evidence)),
+            wide(latency.draw(evidence)),
             _latency_table(evidence),
         ),
         class_="pair",
@@ -118,33 +95,33 @@ def _charts(evidence: Evidence) -> list[str]:
     topics = [(f"t-{topic}", topic) for topic in robot.TOPIC_NAMES]
     marks = [("k-kill", "SIGKILL"), ("k-pause", "SIGSTOP until SIGCONT"), ("t-all", "all topics")]
     return [
-        _section(
+        section(
             "Every process",
             "A bar is one process, from its first message to its end. The thin line before it is its start.",
             _key(*topics, *marks),
-            _chart(lanes.draw(evidence)),
+            wide(processes.draw(evidence)),
         ),
-        _section(
+        section(
             "Rate of each topic",
             f"Messages a second, in steps of about {rates.BIN_S:g} s; the figure on the right is the mean. A red mark "
-            "is the kill of a process that uses only this topic, with a dashed line if it was a sender.",
-            _chart(rates.draw(evidence)),
+            "is the kill of a process that uses only this topic; a sender has a dashed line.",
+            wide(rates.draw(evidence)),
         ),
         _slow_reader_and_latency(evidence),
-        _section(
+        section(
             "Pauses of the other processes at a kill",
             "For every kill and every other process: the time between its last action before the kill and its first "
             "one after it, minus its own period. Grey: the same, measured half-way between two signals, when only the "
-            "scheduler of the machine delays it. Processes that were stopped, or whose senders were down, are left "
-            "out.",
+            "scheduler of the machine delays it. Processes that were stopped, or without a running sender, are "
+            "omitted.",
             _key(("t-commands", "at a kill"), ("t-all", "between signals")),
-            _chart(pauses.draw(evidence)),
+            wide(pauses.draw(evidence)),
         ),
     ]
 
 
 def render(evidence: Evidence, claims: list[Claim], command: str, when: float) -> str:
-    """command: what runs the same demo again."""
+    """Return the page as text. command: runs the same demo again."""
     verdict, headline = _headline(evidence, claims)
     seconds = (evidence.ended_ns - evidence.began_ns) / 1e9
     stops = len(evidence.strikes) - len(evidence.kills)
@@ -157,25 +134,17 @@ def render(evidence: Evidence, claims: list[Claim], command: str, when: float) -
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
     machine = f"Linux {platform.release()}, {os.cpu_count()} CPUs, Python {platform.python_version()}"
     again = f"<code>{escape(command)}</code>"
-    body = tag(
-        "main",
-        tag(
-            "div",
-            tag("span", verdict, class_=f"verdict {verdict.lower()}"),
-            "Slipring demo",
-            class_="eyebrow",
-        ),
+    content = (
+        eyebrow("Slipring demo", verdict),
         tag("h1", escape(headline)),
         tag("p", escape(intro)),
         _tiles(evidence),
-        _section(
-            "Audit", "Computed from the journals of all processes, including the killed ones.", _audit(claims)
+        section(
+            "Audit",
+            "Computed from the journals of all processes, including the killed ones.",
+            audit((claim.title, claim.passed, claim.detail) for claim in claims),
         ),
         *_charts(evidence),
         tag("footer", f"{at} · {escape(machine)} · run it again: {again}"),
     )
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Slipring demo: {verdict}</title><style>{_STYLE.read_text()}</style>"
-    )
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+    return document(f"Slipring demo: {verdict}", "".join(content), styles=[_STYLE])

@@ -5,7 +5,8 @@ import math
 
 from demo import robot, timings
 from demo.evidence import Evidence
-from demo.page import svg
+from slipring.pipelines.html import svg
+from slipring.pipelines.html.markup import tag
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 515.0, 84.0, 24.0, 46.0, 12.0
 _NAME_WIDTH = 84.0
@@ -32,7 +33,7 @@ def _name(words: str, x: float, y: float) -> str:
 
 def _row(topic: str, values: list[tuple[str, float]], x: svg.Scale, y: float) -> str:
     dots = [
-        svg.tag("circle", svg.hint(f"{topic} {name}: {spell(us)}"), cx=x(us), cy=y, r=size, class_="dot")
+        tag("circle", svg.hint(f"{topic} {name}: {spell(us)}"), cx=x(us), cy=y, r=size, class_="dot")
         for (name, us), size in zip(values, _SIZES, strict=True)
     ]
     (_, median), (_, high) = values[0], values[2]
@@ -40,7 +41,7 @@ def _row(topic: str, values: list[tuple[str, float]], x: svg.Scale, y: float) ->
     if x(high) - x(median) > _NAME_WIDTH:
         names.append(_name(f"p99 {spell(high)}", x(high), y))
     track = svg.line(x(values[0][1]), y, x(values[-1][1]), y, "track")
-    return svg.tag("g", svg.text(0, y + 4, topic, "name"), track, *dots, *names, class_=f"t-{topic}")
+    return tag("g", svg.text(0, y + 4, topic, "name"), track, *dots, *names, class_=f"t-{topic}")
 
 
 def draw(evidence: Evidence) -> str:
@@ -58,4 +59,4 @@ def draw(evidence: Evidence) -> str:
     rows = [
         _row(topic, values, x, _TOP + _ROW * (i + 0.65)) for i, (topic, values) in enumerate(known.items())
     ]
-    return svg.drawing(_WIDTH, bottom + 24, "Latency percentiles", *grid, *rows)
+    return svg.chart(_WIDTH, bottom + 24, "Latency percentiles", *grid, *rows)

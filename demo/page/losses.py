@@ -3,7 +3,7 @@
 
 from demo import robot, timings
 from demo.evidence import Evidence
-from demo.page import svg
+from slipring.pipelines.html import svg
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 515.0, 372.0, 50.0, 96.0, 12.0, 340.0
 
@@ -21,7 +21,7 @@ def draw(evidence: Evidence) -> str:
     _, received, lost = rows[-1]
     right = _WIDTH - _RIGHT + 8
     middle = min(y(received + lost / 2), y(received) - 34)
-    return svg.drawing(
+    return svg.chart(
         _WIDTH,
         _HEIGHT,
         "Loss of the slow reader",

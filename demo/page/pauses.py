@@ -7,8 +7,9 @@ from itertools import pairwise
 
 from demo import timings
 from demo.evidence import Evidence
-from demo.page import svg
 from demo.timings import Pause
+from slipring.pipelines.html import svg
+from slipring.pipelines.html.markup import tag
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 1060.0, 230.0, 8.0, 30.0, 186.0
 _EDGES_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -35,7 +36,7 @@ def _column(x: float, top: float, width: float, words: str, look: str) -> str:
     corner, across = f"{round_:.1f}", f"h{width - 2 * round_:.1f}"
     shape = f"M{x:.1f} {_BOTTOM}V{top + round_:.1f}q0 -{corner} {corner} -{corner}{across}"
     shape += f"q{corner} 0 {corner} {corner}V{_BOTTOM}Z"
-    return svg.tag("path", svg.hint(words), d=shape, class_=f"column {look}")
+    return tag("path", svg.hint(words), d=shape, class_=f"column {look}")
 
 
 def _spell(share: float) -> str:
@@ -67,4 +68,4 @@ def draw(evidence: Evidence) -> str:
     parts.append(svg.line(_LEFT, _BOTTOM, _WIDTH, _BOTTOM, "axis"))
     words = "pause in milliseconds"
     parts.append(svg.text((_LEFT + _WIDTH) / 2, _BOTTOM + 38, words, "tick", "middle"))
-    return svg.drawing(_WIDTH, _HEIGHT, "Pauses of the other processes", *parts)
+    return svg.chart(_WIDTH, _HEIGHT, "Pauses of the other processes", *parts)

@@ -3,8 +3,9 @@
 
 from demo import robot
 from demo.evidence import Evidence
-from demo.page import svg
 from demo.timings import signs_of_life
+from slipring.pipelines.html import svg
+from slipring.pipelines.html.markup import tag
 from slipring.units import counted
 from storm.audit import Life
 
@@ -23,16 +24,12 @@ def _bar(life: Life, x: svg.Scale, y: float, began_ns: int, group: str) -> str:
     span = f"{(life.started_ns - began_ns) / 1e9:.2f} s to {(life.ended_ns - began_ns) / 1e9:.2f} s"
     parts = [
         svg.hint(f"{life.name}, process {life.life}: {span}, {how}"),
-        svg.tag(
-            "rect", x=begin, y=y + 4, width=max(0.0, working - begin), height=_BAR - 8, class_="starting"
-        ),
-        svg.tag("rect", x=working, y=y, width=max(0.0, end - working - 1), height=_BAR, rx=2, class_="bar"),
+        tag("rect", x=begin, y=y + 4, width=max(0.0, working - begin), height=_BAR - 8, class_="starting"),
+        tag("rect", x=working, y=y, width=max(0.0, end - working - 1), height=_BAR, rx=2, class_="bar"),
     ]
     if life.killed:
-        parts.append(
-            svg.tag("rect", x=end - 1.5, y=y - 4, width=3, height=_BAR + 8, rx=1.5, class_="kill-mark")
-        )
-    return svg.tag("g", *parts, class_=group)
+        parts.append(tag("rect", x=end - 1.5, y=y - 4, width=3, height=_BAR + 8, rx=1.5, class_="kill-mark"))
+    return tag("g", *parts, class_=group)
 
 
 def _pauses(evidence: Evidence, name: str, x: svg.Scale, y: float) -> str:
@@ -42,7 +39,7 @@ def _pauses(evidence: Evidence, name: str, x: svg.Scale, y: float) -> str:
             begin, end = (x((at - evidence.began_ns) / 1e9) for at in (strike.at_ns, strike.until_ns))
             words = svg.hint(f"{name} was stopped for {(strike.until_ns - strike.at_ns) / 1e6:.0f} ms")
             parts.append(
-                svg.tag("rect", words, x=begin, y=y + 2, width=end - begin, height=_BAR - 4, class_="pause")
+                tag("rect", words, x=begin, y=y + 2, width=end - begin, height=_BAR - 4, class_="pause")
             )
     return "".join(parts)
 
@@ -68,6 +65,6 @@ def draw(evidence: Evidence) -> str:
     bottom = _TOP + _ROW * len(components)
     x = svg.Scale(0.0, span_s, _LEFT, _WIDTH - _RIGHT)
     rows = [_row(evidence, one, x, _TOP + _ROW * index) for index, one in enumerate(components)]
-    return svg.drawing(
+    return svg.chart(
         _WIDTH, bottom + 24, "Starts and ends of all processes", svg.seconds_axis(x, _TOP, bottom), *rows
     )

@@ -3,7 +3,8 @@
 
 from demo import robot, timings
 from demo.evidence import Evidence
-from demo.page import svg
+from slipring.pipelines.html import svg
+from slipring.pipelines.html.markup import tag
 from slipring.units import frequency
 
 _WIDTH, _LEFT, _RIGHT, _PANEL, _GAP, _TOP = 1060.0, 252.0, 70.0, 74.0, 26.0, 14.0
@@ -19,7 +20,7 @@ def _kills(evidence: Evidence, topic: str, x: svg.Scale, top: float) -> str:
         place = x((kill.at_ns - evidence.began_ns) / 1e9)
         words = svg.hint(f"{kill.name} killed at {(kill.at_ns - evidence.began_ns) / 1e9:.2f} s")
         sends = component.only_publishes or component.role == "member"
-        mark = svg.tag("rect", words, x=place - 1, y=top - 9, width=2, height=8, rx=1, class_="kill-mark")
+        mark = tag("rect", words, x=place - 1, y=top - 9, width=2, height=8, rx=1, class_="kill-mark")
         parts.append(svg.line(place, top, place, top + _PANEL, "kill-line") + mark if sends else mark)
     return "".join(parts)
 
@@ -40,10 +41,10 @@ def _panel(evidence: Evidence, topic: str, x: svg.Scale, top: float) -> str:
     kb_rate = mean * _kb_each(evidence, topic)
     data = f"{kb_rate / 1e3:.1f} MB/s" if kb_rate >= 1e3 else f"{kb_rate:.0f} kB/s"
     hovers = [
-        svg.tag("circle", svg.hint(f"{rate:,.0f}/s"), cx=px, cy=py, r=5, class_="hover")
+        tag("circle", svg.hint(f"{rate:,.0f}/s"), cx=px, cy=py, r=5, class_="hover")
         for (px, py), rate in zip(points, rates, strict=True)
     ]
-    return svg.tag(
+    return tag(
         "g",
         svg.line(x.begin, y(high), x.end, y(high), "grid"),
         _kills(evidence, topic, x, top),
@@ -67,4 +68,4 @@ def draw(evidence: Evidence) -> str:
     tops = [_TOP + index * (_PANEL + _GAP) for index in range(len(robot.TOPIC_NAMES))]
     bottom = tops[-1] + _PANEL
     panels = [_panel(evidence, topic, x, top) for topic, top in zip(robot.TOPIC_NAMES, tops, strict=True)]
-    return svg.drawing(_WIDTH, bottom + 24, "Messages a second", svg.seconds_axis(x, _TOP, bottom), *panels)
+    return svg.chart(_WIDTH, bottom + 24, "Messages a second", svg.seconds_axis(x, _TOP, bottom), *panels)

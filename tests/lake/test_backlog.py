@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording is idle when its topics have nothing that it has not taken, and not before."""
+"""A recording is idle as soon as it has read every message of its topics, and not earlier."""
 
 import pytest
 
@@ -17,33 +17,33 @@ def at(bus, following, generation=None):
     return {"t": {"generation": f"{generation:016x}", "next": following, "origin": 0}}
 
 
-def test_a_message_that_was_not_taken_is_a_backlog(bus, publisher):
+def test_an_unread_message_is_a_backlog(bus, publisher):
     assert not is_behind(at(bus, 0), bus, ["t"])
     publisher.send(b"0")
     assert is_behind(at(bus, 0), bus, ["t"]) and not is_behind(at(bus, 1), bus, ["t"])
 
 
-def test_a_message_that_is_not_finished_is_none(bus, publisher):
+def test_an_unfinished_message_is_not_a_backlog(bus, publisher):
     with publisher.loan(8):
         assert not is_behind(at(bus, 0), bus, ["t"])
     assert is_behind(at(bus, 0), bus, ["t"])
 
 
-def test_what_was_overwritten_still_has_to_be_counted(bus):
+def test_overwritten_messages_are_a_backlog_until_they_are_counted(bus):
     with bus.publisher("t", capacity=4096, slots=16) as publisher:
         for _ in range(100):
             publisher.send(b"x")
         assert is_behind(at(bus, 3), bus, ["t"])
 
 
-def test_a_topic_the_query_does_not_know_yet_is_a_backlog_once_it_has_something(bus, publisher):
+def test_an_unknown_topic_is_a_backlog_as_soon_as_it_has_a_message(bus, publisher):
     assert not is_behind({}, bus, ["t"])
     publisher.send(b"0")
     assert is_behind({}, bus, ["t"])
     assert is_behind(at(bus, 1, generation=7), bus, ["t"]), "of another generation, too"
 
 
-def test_a_topic_that_is_gone_has_nothing(bus, publisher):
+def test_a_removed_topic_has_no_backlog(bus, publisher):
     publisher.send(b"0")
     positions = at(bus, 0)
     bus.remove("t")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing is committed that does not cover what Spark planned, whatever the tasks returned."""
+"""A batch is committed only if its files cover the plan of Spark, whatever the tasks returned."""
 
 import pytest
 
@@ -61,7 +61,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("ranges", SILENT.values(), ids=SILENT)
-def test_a_batch_whose_tasks_left_out_messages_of_a_topic_that_is_there_is_refused(recording, ranges):
+def test_a_batch_without_messages_of_an_existing_topic_is_refused(recording, ranges):
     with pytest.raises(
         IncompleteBatch, match=r"no task returned offsets .* of topic 'a' .*, which were planned"
     ):
@@ -73,7 +73,7 @@ def test_a_batch_whose_tasks_left_out_messages_of_a_topic_that_is_there_is_refus
 
 @pytest.mark.parametrize("ranges", SILENT.values(), ids=SILENT)
 @pytest.mark.parametrize("replaced", [False, True])
-def test_what_was_lost_with_its_topic_is_recorded_as_a_hole(recording, ranges, replaced):
+def test_messages_lost_with_their_topic_are_recorded_as_a_hole(recording, ranges, replaced):
     recording.bus.remove("a")
     if replaced:
         recording.bus.create("a")
@@ -86,7 +86,7 @@ def test_what_was_lost_with_its_topic_is_recorded_as_a_hole(recording, ranges, r
 @pytest.mark.parametrize(
     "ranges", [[(9, 20)], [(10, 21)], [(10, 15), (14, 20)], [(10, 20), (10, 20)], [(30, 40)]]
 )
-def test_a_batch_that_brings_anything_else_or_anything_twice_is_refused(recording, ranges):
+def test_a_batch_with_other_offsets_or_with_one_twice_is_refused(recording, ranges):
     with pytest.raises(IncompleteBatch, match="which were not planned so"):
         recording.write(1, ranges, planned=20)
     assert recording.recorded() == (10, 0)

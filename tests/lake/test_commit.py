@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log decides: what it names is the recording, once, and nothing else is."""
+"""The log decides what belongs to the recording: everything that it names, once, and nothing else."""
 
 import threading
 
@@ -32,14 +32,14 @@ def test_holes_are_accounted_for(lake, session):
     assert [(run.first, run.end) for run in found.runs] == [(0, 20)]
 
 
-def test_a_file_that_the_log_does_not_name_is_no_part_of_it(lake, session):
+def test_a_file_that_the_log_does_not_name_is_not_part_of_the_recording(lake, session):
     filling.record(lake, session, 0, ("a", filling.messages("a", 0, 5)))
     filling.staged(lake, ("a", filling.messages("a", 5, 9)))
     (lake.path / "messages/topic=a/date=2026-01-01/other.parquet").write_bytes(b"PAR1")
     assert filling.rows(Lake.open(lake.path), "a") == filling.expected("a", 5)
 
 
-def test_writers_that_race_for_a_number_are_both_heard(lake):
+def test_writers_that_race_for_a_number_both_commit(lake):
     sessions = [lake.begin({"n": n}) for n in range(2)]
     done = []
 
@@ -63,7 +63,7 @@ def test_writers_that_race_for_a_number_are_both_heard(lake):
     ) == filling.expected("b", 60)
 
 
-def test_a_long_log_is_read_from_its_snapshot_and_says_the_same(lake, session):
+def test_a_long_log_read_from_its_snapshot_gives_the_same_state(lake, session):
     for batch in range(SNAPSHOT_EVERY + 5):
         filling.record(lake, session, batch, ("a", filling.messages("a", batch, batch + 1)))
     assert (lake.path / "_log" / f"{SNAPSHOT_EVERY:08d}.snapshot").exists()
@@ -86,7 +86,7 @@ def test_one_recorder_at_a_time(lake):
         pass
 
 
-def test_what_is_not_a_lake_says_so(tmp_path):
+def test_a_directory_that_is_not_a_lake_is_refused(tmp_path):
     with pytest.raises(NotALake, match=r"is not a lake: it has no _slipring\.json"):
         Lake.open(tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
@@ -124,7 +124,7 @@ def test_the_marker_of_a_lake_is_checked(lake, text, error, message):
         Lake.open(lake.path)
 
 
-def test_another_table_format_than_the_lakes_is_refused(lake):
+def test_a_table_format_that_differs_from_that_of_the_lake_is_refused(lake):
     with pytest.raises(BadArgument, match="has the format parquet, not delta"):
         Lake.create(lake.path, table="delta")
 

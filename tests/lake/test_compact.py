@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files become large ones, and the recording stays what it was."""
+"""Small files become large ones, and the recording stays the same."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_other_programs_find_each_row_once_after_a_compaction(recorded):
     assert filling.listed(recorded) == before
 
 
-def test_replaced_files_are_out_of_sight_at_once_and_cleared_later(recorded):
+def test_replaced_files_are_hidden_at_once_and_cleared_later(recorded):
     old = recorded.files(["a"])
     reader = Lake.open(recorded.path)
     planned = [reader.held(file) for file in old]
@@ -48,7 +48,7 @@ def test_replaced_files_are_out_of_sight_at_once_and_cleared_later(recorded):
     assert verify(recorded.path).complete
 
 
-def test_files_that_were_replaced_by_an_earlier_version_go_out_of_sight(recorded):
+def test_files_that_an_earlier_version_replaced_are_hidden(recorded):
     before = filling.listed(recorded)
     data = {file.path: (recorded.path / file.path).read_bytes() for file in recorded.files(["a"])}
     compact(recorded)
@@ -57,13 +57,13 @@ def test_files_that_were_replaced_by_an_earlier_version_go_out_of_sight(recorded
     assert filling.listed(Lake.open(recorded.path)) == before
 
 
-def test_a_lake_that_may_only_be_read_is_read_where_its_files_are(recorded):
+def test_a_read_only_lake_is_read_from_its_present_files(recorded):
     file = recorded.files(["a"])[0]
     (recorded.path / "_held").write_text("no directory can be made here")
     assert recorded.held(file) == recorded.path / file.path
 
 
-def test_files_are_no_larger_than_asked(recorded):
+def test_merged_files_stay_below_the_target_size(recorded):
     size = recorded.files(["a"])[0].bytes
     compact(recorded, target_bytes=3 * size)
     assert 3 <= len(recorded.files(["a"])) <= 6

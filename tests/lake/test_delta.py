@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Delta table of a lake is brought up to its log, each entry once, whoever was killed on the way.
+"""The Delta table of a lake is brought up to its log, each entry once, also after kills.
 
 In processes of their own: deltalake keeps an event loop for as long as its process lives.
 """

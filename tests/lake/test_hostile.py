@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording of somebody hostile, check sums and all: nothing outside of the lake is read, moved or deleted."""
+"""A hostile recording with correct check sums: nothing outside of the lake is read, moved or deleted."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def recorded(lake, session, tmp_path):
 
 
 def forge(lake, number: int, change) -> None:
-    """The log entry of that number, changed, with its right check sum."""
+    """Change the log entry of that number, and give it its correct check sum."""
     path = lake.log.path(number)
     entry = json.loads(path.read_bytes())["entry"]
     change(entry)
@@ -57,19 +57,19 @@ def test_a_file_outside_of_the_lake_is_refused_and_not_touched(recorded, tmp_pat
 
 
 @pytest.mark.parametrize("place", OUTSIDE[:4])
-def test_a_compaction_cannot_have_other_files_deleted(recorded, tmp_path, place):
+def test_a_forged_compaction_does_not_delete_files_outside_of_the_lake(recorded, tmp_path, place):
     entry = {"kind": "compaction", "time_ns": 1, "add": [], "remove": [place]}
     recorded.log.path(2).write_bytes(sealed("entry", entry))
     refused(recorded)
     snapshot = recorded.state.to_json() | {"replaced": {place: 1}}
     recorded.log.path(2).unlink()
     (recorded.path / "_log/00000002.snapshot").write_bytes(sealed("state", snapshot))
-    lake = Lake.open(recorded.path)  # the snapshot is passed over: the entries say the same, without that
+    lake = Lake.open(recorded.path)  # the snapshot is ignored, and the entries do not have that
     compact.clear(lake, 0)
     assert (tmp_path / "outside").read_text() == "mine"
 
 
-def test_nothing_is_moved_through_a_link_that_leads_out(recorded, tmp_path):
+def test_no_file_is_moved_through_a_link_that_leads_out_of_the_lake(recorded, tmp_path):
     file = recorded.files()[0]
     (recorded.path / file.staged).parent.mkdir(parents=True)
     os.rename(recorded.path / file.path, recorded.path / file.staged)
@@ -84,7 +84,7 @@ def test_nothing_is_moved_through_a_link_that_leads_out(recorded, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["_slipring.json", "_log/00000001.json", "_topics/a.json"])
-def test_json_nested_without_end_is_damage(recorded, name):
+def test_deeply_nested_json_is_damage(recorded, name):
     (recorded.path / name).parent.mkdir(exist_ok=True)
     (recorded.path / name).write_bytes(b'{"a":' * 100_000)
     if name == "_topics/a.json":

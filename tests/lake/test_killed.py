@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Killed at a named place of a commit or a compaction, then done again: the recording is complete."""
+"""A commit or compaction is killed at each kill point and repeated: the recording is complete."""
 
 from pathlib import Path
 
@@ -46,13 +46,13 @@ WRITER = """
 @pytest.mark.parametrize(
     "place", [place for place in kill_points.KILL_POINTS if not place.startswith("delta")]
 )
-def test_killed_at_a_place_and_done_again_the_recording_is_complete(lake, session, processes, place, hits):
+def test_a_recording_is_complete_after_a_kill_at_each_point(lake, session, processes, place, hits):
     variables = {"tests": str(Path(__file__).parents[1]), "path": str(lake.path)}
     victim = processes.start(WRITER, bus_name=None, place=place, hits=hits, **variables)
     assert victim.join(None) == -9, victim.stderr
     seen = Lake.open(lake.path)
     committed = seen.state.sessions[session].last_batch + 1
-    assert verify(lake.path).complete, "what was committed is whole, even before anybody goes on"
+    assert verify(lake.path).complete, "what was committed is whole, even before the writer is restarted"
     assert filling.rows(seen, "a") == filling.expected("a", 10 * committed)
     assert filling.listed(seen, "a") == list(range(10 * committed)), "other programs find each row once"
     again = processes.start(WRITER, bus_name=None, place="", hits=0, **variables)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A path with a scheme is refused by name, and nothing is made: it would become a local directory of that name."""
+"""A path with a scheme is refused, and nothing is created: it would become a local directory of that name."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_path_with_a_scheme_is_refused_by_name_and_nothing_is_made(here, bus, name, scheme):
+def test_a_path_with_a_scheme_is_refused_and_nothing_is_created(here, bus, name, scheme):
     bus.publisher("t").send(b"0")
     for path in (f"{scheme}://bucket/lake", Path(f"{scheme}://bucket/lake")):
         with pytest.raises(NotLocal, match=f"has the scheme '{scheme}', and only local paths are supported"):
@@ -59,7 +59,7 @@ def test_a_path_with_a_scheme_is_refused_by_name_and_nothing_is_made(here, bus, 
         ["pipeline", "init", "s3://bucket/lake"],
     ],
 )
-def test_verbs_refuse_a_path_with_a_scheme_by_name(here, bus, bus_root, words):
+def test_commands_refuse_a_path_with_a_scheme(here, bus, bus_root, words):
     import click
 
     bus.publisher("t").send(b"0")
@@ -68,5 +68,5 @@ def test_verbs_refuse_a_path_with_a_scheme_by_name(here, bus, bus_root, words):
     assert list(here.iterdir()) == []
 
 
-def test_a_local_directory_of_such_a_name_is_meant_by_a_dot(here):
+def test_a_leading_dot_makes_such_a_name_a_local_directory(here):
     assert Lake.create("./s3:/lake").path == here / "s3:" / "lake"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a notebook shows of a recording."""
+"""Displays of a lake in a notebook."""
 
 import re
 

@@ -14,7 +14,7 @@ from slipring.pipelines.record.topic_extents import TopicExtents
 
 
 class Recording:
-    """A session, and what its recorder sees, without Spark."""
+    """A session and the extents of its topics, without Spark."""
 
     def __init__(self, lake, bus, words):
         self.lake, self.bus = lake, bus
@@ -76,7 +76,7 @@ def test_messages_that_were_never_in_a_batch_are_lost_from_the_beginning_of_the_
     assert recording.lost() == {"t": 5, "late": 2}
 
 
-def test_a_topic_made_again_is_another_and_the_first_is_accounted_for(lake, bus):
+def test_a_topic_that_is_made_again_is_another_one_and_the_first_is_counted(lake, bus):
     publisher = bus.publisher("t")
     recording = Recording(lake, bus, "t")
     publisher.send_many([b"lost"] * 5)

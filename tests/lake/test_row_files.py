@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task of a recording writes: every row once, in order, in the file of its day."""
+"""A task of a recording writes every row once, in order, into the file of its day."""
 
 import json
 
@@ -16,14 +16,14 @@ PER_DAY = 86_400_000  # rows of filling are a millisecond apart
 
 
 def batch(rows):
-    """Rows as the source gives them to a task."""
+    """Return rows as a task gets them from the source."""
     columns = list(zip(*rows, strict=True)) or [[] for _ in filling.SCHEMA]
     arrays = [pa.array(values, field.type) for values, field in zip(columns, filling.SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=filling.SCHEMA)
 
 
 class Frame:
-    """As much of a DataFrame as a batch has: one row per file."""
+    """The part of a DataFrame that a batch uses: one row per file."""
 
     def __init__(self, files):
         self._files = files
@@ -33,7 +33,7 @@ class Frame:
 
 
 def commit(lake, session, number, files):
-    """With a plan that says the same."""
+    """Commit files with a plan of the same offsets."""
     runs = {file.topic: (file.runs[0].first, file.runs[-1].end) for file in reversed(files)}
     for file in files:
         runs[file.topic] = runs[file.topic][0], max(runs[file.topic][1], file.runs[-1].end)
@@ -72,7 +72,7 @@ def test_a_task_without_rows_writes_nothing(lake, session):
     assert lake.committed(session, 0)
 
 
-def test_what_an_attempt_wrote_that_failed_is_no_part_of_the_recording(lake, session):
+def test_files_of_a_failed_attempt_are_not_part_of_the_recording(lake, session):
     stage = new_stage(lake.path, "record")
 
     def dies_half_way():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""verify says "complete" of what is, and names what is not."""
+"""verify accepts a complete recording, and names each problem of any other."""
 
 import shutil
 
@@ -32,7 +32,7 @@ def a_file(lake, number=0):
     return lake.files(["a"])[number]
 
 
-def test_a_whole_recording_is_complete(recorded):
+def test_a_correct_recording_is_complete(recorded):
     verdict = verify(recorded.path)
     assert verdict.complete and verdict.rows == 33 and verdict.files == 5
     assert [(one.topic, one.messages, one.lost) for one in verdict.generations] == [("a", 30, 5), ("b", 2, 0)]
@@ -96,7 +96,7 @@ def test_rows_that_are_there_twice_in_one_file_are_named(lake, session):
     assert twice == ("a", "offsets 2 to 2 are there twice")
 
 
-def test_rows_that_differ_from_what_the_log_says_are_named(lake, session):
+def test_rows_that_differ_from_the_log_are_named(lake, session):
     filling.record(lake, session, 0, ("a", filling.messages("a", 0, 5)))
     file = a_file(lake)
     path = lake.path / file.path
@@ -126,7 +126,7 @@ def test_between_two_recordings_offsets_may_be_missing(lake):
     ]
 
 
-def test_a_recording_whose_last_entry_was_given_up_names_the_files_of_it(recorded):
+def test_the_files_of_removed_entries_are_foreign(recorded):
     (recorded.path / "_log/00000005.json").unlink()
     (recorded.path / "_log/00000004.json").unlink()
     left = Lake.open(recorded.path)

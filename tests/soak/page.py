@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a soak: verdict, audit, plots and environment, in the style of the demo."""
+"""The page of a soak: verdict, audit, plots over time, the machine and the figures of the run."""
 
 import base64
 import io
 import time
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from demo.page import document
-from demo.page.svg import tag
-
+from slipring.pipelines.html.document import document
+from slipring.pipelines.html.markup import audit, eyebrow, section, tag, wide
 from soak import figures
 from soak.flatness import Samples
 from storm.audit import Claim
 
-_STYLE = Path(document.__file__).with_name("style.css")
 _MINUTE = 60.0
 Losses = tuple[list[float], list[int], list[int]]  # seconds, counted, audited
 
@@ -46,7 +43,7 @@ def draw(samples: Samples, gaps: figures.Gaps, losses: Losses) -> Any:
     for name in ("supervisor", "fork_server"):
         axes[1][0].plot(minutes, [s[name]["rss_kib"] / 1024 for s in samples], lw=1, ls="--", label=name)
         axes[1][1].plot(minutes, [s[name]["descriptors"] for s in samples], lw=1, ls="--", label=name)
-    axes[1][0].set(title="Resident memory, rings among it", ylabel="MiB")
+    axes[1][0].set(title="Resident memory, including rings", ylabel="MiB")
     axes[1][1].set(title="Descriptors")
     for kind in ("publishers", "readers", "cursors"):
         axes[2][0].plot(minutes, [s["entries"][kind] for s in samples], lw=1, label=f"{kind} entries")
@@ -67,15 +64,15 @@ def _draw_gaps(axis: Any, gaps: figures.Gaps) -> None:
     for name, values in figures.by_survivor(gaps).items():
         axis.plot(minutes, values, ".", ms=2, label=name)
     axis.set_yscale("log")
-    axis.set(title="Longest gap of each survivor after each strike", ylabel="ms")
+    axis.set(title="Longest gap of each survivor after each signal", ylabel="ms")
 
 
 def _draw_losses(axis: Any, losses: Losses) -> None:
     seconds, counted, audited = losses
     minutes = [s / _MINUTE for s in seconds]
-    axis.plot(minutes, audited, lw=4, alpha=0.35, label="lost, as the journals tell")
-    axis.plot(minutes, counted, lw=1, label="lost, as the reader counted")
-    axis.set(title="Losses of the napping reader", ylabel="messages")
+    axis.plot(minutes, audited, lw=4, alpha=0.35, label="lost, by the journals")
+    axis.plot(minutes, counted, lw=1, label="lost, by the reader's counters")
+    axis.set(title="Losses of the slow reader", ylabel="messages")
 
 
 def _draw_recording(axis: Any, minutes: list[float], samples: Samples) -> None:
@@ -87,46 +84,37 @@ def _draw_recording(axis: Any, minutes: list[float], samples: Samples) -> None:
     axis.set(title="Spark's recording: driver, JVM and workers together")
 
 
-def _facts(told: dict[str, Any]) -> str:
+def _facts(facts: dict[str, Any]) -> str:
     rows = [
         tag("tr", tag("td", escape(name)), tag("td", escape(str(value)), class_="detail"))
-        for name, value in told.items()
+        for name, value in facts.items()
     ]
-    return tag("table", *rows)
+    return wide(tag("table", *rows, class_="audit"))
 
 
-def render(claims: list[Claim], about: dict[str, Any], told: dict[str, Any], picture: bytes) -> str:
+def render(claims: list[Claim], about: dict[str, Any], counts: dict[str, Any], picture: bytes) -> str:
     failed = sum(not claim.passed for claim in claims)
     verdict = "FAIL" if failed else "PASS"
     headline = (
         f"{failed} of {len(claims)} claims do not hold."
         if failed
-        else f"{about['hours']:.2f} hours, killed {told['kills']:,} times."
+        else f"{about['hours']:.2f} hours, killed {counts['kills']:,} times."
     )
-    data = base64.b64encode(picture).decode()
-    body = tag(
-        "main",
-        tag(
-            "div",
-            tag("span", verdict, class_=f"verdict {verdict.lower()}"),
-            "Slipring soak",
-            class_="eyebrow",
-        ),
+    image = base64.b64encode(picture).decode()
+    plots = f'<img style="width:100%" alt="plots over time" src="data:image/png;base64,{image}">'
+    content = (
+        eyebrow("Slipring soak", verdict),
         tag("h1", escape(headline)),
         tag(
-            "p", "4 publishers and 8 subscribers on a lossy and a reliable topic; a strike every two seconds."
+            "p",
+            "4 publishers and 8 subscribers on a lossy and a reliable topic; a kill or stop every two seconds.",
         ),
-        tag("section", tag("h2", "Audit"), document._audit(claims)),
-        tag(
-            "section",
-            tag("h2", "Over time"),
-            f'<img style="width:100%" alt="plots over time" src="data:image/png;base64,{data}">',
-        ),
-        tag("section", tag("h2", "The run"), _facts(about)),
-        tag("section", tag("h2", "Figures"), _facts(told)),
+        section("Audit", "", audit((claim.title, claim.passed, claim.detail) for claim in claims)),
+        section("Over time", "", plots),
+        section("The run", "", _facts(about)),
+        section("Figures", "", _facts(counts)),
     )
-    head = f'<meta charset="utf-8"><title>Slipring soak: {verdict}</title><style>{_STYLE.read_text()}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+    return document(f"Slipring soak: {verdict}", "".join(content))
 
 
 def utc(when: float) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from slipring.pipelines.report import Report, write_page
 from slipring.pipelines.report.findings import Findings, find
-from slipring.pipelines.report.page import lanes, render
+from slipring.pipelines.report.page import render, traffic_over_time
 from spark.pipelines.lake_rows import frame, hole, message
 from support.browser import COVERED, DESKTOP, OVERFLOWS, PHONE, SCREENS, Browser, colours
 
@@ -24,12 +24,12 @@ POINTER = """
   const plot = document.querySelector(".traffic .plot"), place = plot.getBoundingClientRect();
   const at = { clientX: place.left + place.width * 0.5, clientY: place.top + 5, bubbles: true };
   plot.dispatchEvent(new PointerEvent("pointermove", at));
-  return [...document.querySelectorAll("[data-lane] .figure")].map((one) => one.innerHTML);
+  return [...document.querySelectorAll("[data-track] .figure")].map((one) => one.innerHTML);
 })()
 """
-FIGURES = '[...document.querySelectorAll("[data-lane] .figure")].map((one) => one.innerText.trim())'
+FIGURES = '[...document.querySelectorAll("[data-track] .figure")].map((one) => one.innerText.trim())'
 COLOURS = """
-[...document.querySelectorAll("[data-lane]")].map((lane) => getComputedStyle(lane.querySelector(".area")).fill)
+[...document.querySelectorAll("[data-track]")].map((track) => getComputedStyle(track.querySelector(".area")).fill)
 """
 # Tables that do not fit the screen without scrolling.
 SCROLLED = """
@@ -158,8 +158,8 @@ def test_every_axis_has_at_least_two_ticks_which_do_not_touch(browser, page, scr
 def test_the_axis_of_time_has_at_least_two_ticks_for_every_length(seconds):
     for began in range(0, 10**9, 77_777_777):
         begin_ns = BEGAN_NS + round(began * seconds)
-        axis = lanes.Axis(begin_ns, round(seconds * 1e9 / 200), 200.0)
-        assert 2 <= lanes._ticks(axis).count("<i") <= 8
+        axis = traffic_over_time.Axis(begin_ns, round(seconds * 1e9 / 200), 200.0)
+        assert 2 <= traffic_over_time._ticks(axis).count("<i") <= 8
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -203,7 +203,7 @@ def test_a_topic_of_a_short_recording_is_drawn_with_its_true_rate(spark, browser
     assert {row["topic"]: round(row["rate_hz"] or 0) for row in found.topics} == {
         **{"1hz": 1, "10hz": 10, "100hz": 100, "burst": 100, "once": 0}
     }
-    drawn = dict(zip(sorted(figures), data["lanes"], strict=True))
+    drawn = dict(zip(sorted(figures), data["tracks"], strict=True))
     for topic, hz in (("1hz", 1), ("10hz", 10), ("100hz", 100)):
         assert drawn[topic]["messages"] == pytest.approx([hz] * len(drawn[topic]["messages"]), rel=0.3), topic
     assert max(drawn["burst"]["messages"]) > 80 and min(drawn["burst"]["messages"]) == 0

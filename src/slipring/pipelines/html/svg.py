@@ -1,28 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SVG as text: elements, scales and axes. Colours come from style.css by class: dark mode redraws nothing."""
+"""Drawings with texts as SVG: scales, axes, lines. Their colours are classes of the style sheet, also in the dark."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
+from .markup import tag
+
 Point = tuple[float, float]
 _NARROW = 600.0
-
-
-def tag(name: str, *content: str, **attributes: object) -> str:
-    """An element; `class_` and `stroke_width` become class and stroke-width. Content is markup."""
-    words = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_number(value))}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    inner = "".join(content)
-    return f"<{name}{words}>{inner}</{name}>" if inner else f"<{name}{words}/>"
-
-
-def _number(value: object) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 def text(x: float, y: float, words: str, class_: str = "label", anchor: str = "start") -> str:
@@ -30,7 +19,7 @@ def text(x: float, y: float, words: str, class_: str = "label", anchor: str = "s
 
 
 def hint(words: str) -> str:
-    """What a mouse resting on the parent element shows."""
+    """Return the text that appears while the pointer is on the parent element."""
     return tag("title", escape(words))
 
 
@@ -43,8 +32,8 @@ def path(points: Iterable[Point], class_: str, closed: bool = False) -> str:
     return tag("path", d="M" + "L".join(steps) + ("Z" if closed else ""), class_=class_) if steps else ""
 
 
-def drawing(width: float, height: float, title: str, *content: str) -> str:
-    """On a phone a wide one is scrolled and a narrow one is made smaller, so that texts can be read."""
+def chart(width: float, height: float, title: str, *content: str) -> str:
+    """Return an SVG that keeps its shape. On a phone a wide one scrolls, and a narrow one shrinks a little."""
     least = width * (0.7 if width > _NARROW else 0.6)
     return tag(
         "svg",
@@ -52,13 +41,14 @@ def drawing(width: float, height: float, title: str, *content: str) -> str:
         viewBox=f"0 0 {width:g} {height:g}",
         role="img",
         aria_label=title,
+        class_="chart",
         style=f"min-width:{least:.0f}px",
     )
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Values between low and high, on a length from begin to end; logarithmic if asked."""
+    """Maps values between low and high onto a length from begin to end, linearly or by their logarithm."""
 
     low: float
     high: float
@@ -74,7 +64,7 @@ class Scale:
 
 
 def round_up(value: float) -> float:
-    """The next round number that is not below value: 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10 …"""
+    """Return the next round number that is not below value: 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10 …"""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
@@ -84,11 +74,11 @@ def round_up(value: float) -> float:
 
 
 def seconds_axis(x: Scale, top: float, bottom: float) -> str:
-    """Hairlines down a plot over time, with seconds below."""
+    """Return grid lines of a plot over time, with seconds below."""
     step = round_up((x.high - x.low) / 10)
     parts = []
     for index in range(int(x.high / step) + 1):
-        place = x(index * step)
-        parts.append(line(place, top, place, bottom, "grid"))
-        parts.append(text(place, bottom + 16, f"{index * step:g} s", "tick", "middle"))
+        at = x(index * step)
+        parts.append(line(at, top, at, bottom, "grid"))
+        parts.append(text(at, bottom + 16, f"{index * step:g} s", "tick", "middle"))
     return "".join(parts)

@@ -150,7 +150,7 @@ def _foreign(lake: Lake, state: State) -> Iterator[Problem]:
             continue
         # defect lake_verify_misses_foreign_files: pass
         found += [f"{inside}/{name}" for name in names]
-    now = lake.refresh()  # a recorder may have gone on meanwhile
+    now = lake.refresh()  # a recorder may have committed meanwhile
     for path in sorted({*found} - {*state.files, *state.replaced, *now.files, *now.replaced}):
         yield Problem(path, "is foreign, not part of the recording: remove it")
 

@@ -3,12 +3,12 @@
 
     from slipring.pipelines.report import Report, report
 
-report("lake/")                    everything at once: Findings, and with ``html=`` a page to look at
+report("lake/")                    everything at once: Findings, and with ``html=`` a page
 Report(spark, rows)                one method for each table, as DataFrames for notebooks
 
 tables     Report
 rows, traffic, timing, calls       how the tables are computed
-findings   all of them as plain data
+findings   all tables as plain data
 page       the page
 """
 
@@ -42,7 +42,7 @@ def report(
     spark: SparkSession | None = None,
     progress: Show | None = None,
 ) -> Findings:
-    """All tables of the recording in the directory ``lake``; with ``html``, also as a page in that file."""
+    """Return all tables of the recording in the directory ``lake``. html: write them as a page into that file."""
     if html is not None:
         local(html, "html")
     found = Lake.open(lake)
@@ -60,7 +60,7 @@ def report(
 
 
 def write_page(found: Findings, html: str | os.PathLike[str]) -> None:
-    """Write the page; a file that is there is replaced, whole or not at all."""
+    """Write the page. An existing file is replaced as a whole."""
     from .page import render
 
     path = local(html, "html")

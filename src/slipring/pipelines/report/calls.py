@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that were recorded: who called what, how long it took, and how it ended.
+"""Recorded calls: their client and method, their duration and their outcome.
 
-A call is a message on ``<service>.calls``, its answer one on ``<service>.reply.<client>``
-(docs/spec/calls.md). They are decoded as a server decodes them: what is no message of that protocol is
-counted and passed over, whatever topic it is on. Service, client and ``req_id`` tell which belong together.
+A call is a message on ``<service>.calls``, its answer a message on ``<service>.reply.<client>`` (docs/spec/calls.md).
+They are decoded as a server decodes them. Messages of another form are counted and skipped. An answer belongs to the
+call with the same service, client and ``req_id``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BELONG = {True: {"call", "cancel", "credit"}, False: {"result", "part", "chunk"
 
 
 def decoded(rows: DataFrame) -> DataFrame:
-    """One row for each message of the topics that calls travel on; kind "malformed" for what is none."""
+    """Return one row for each message on topics of calls; kind "malformed" for messages of another form."""
     from pyspark.sql import functions as F
 
     ours = F.col("topic").rlike(CALLS_TOPIC) | F.col("topic").rlike(REPLY_TOPIC)
@@ -55,7 +55,7 @@ def _decode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBa
 
     for batch in batches:
         bodies, asked = batch.column("value").to_pylist(), batch.column("asked").to_pylist()
-        found = [_look(body, is_asked) for body, is_asked in zip(bodies, asked, strict=True)]
+        found = [_decoded_one(body, is_asked) for body, is_asked in zip(bodies, asked, strict=True)]
         request, kind, detail, error = zip(*found, strict=True) if found else ((), (), (), ())
         texts = [pyarrow.array(column, pyarrow.string()) for column in (kind, detail, error)]
         yield pyarrow.RecordBatch.from_arrays(
@@ -70,8 +70,8 @@ def _decode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBa
         )
 
 
-def _look(body: bytes, asked: bool) -> tuple[int, str, str, str]:
-    """req_id (as a signed number), kind, method or reason, type of the error."""
+def _decoded_one(body: bytes, asked: bool) -> tuple[int, str, str, str]:
+    """Return req_id (as a signed number), kind, method or reason, type of the error."""
     from slipring._bus.calls import protocol as m
     from slipring._bus.calls.envelope import Malformed, decode
 
@@ -96,11 +96,11 @@ def _reason(number: int) -> str:
     try:
         return Reason(number).name.lower()
     except ValueError:
-        return Reason.RAISED.name.lower()  # as a client treats one it does not know
+        return Reason.RAISED.name.lower()  # as a client treats an unknown reason
 
 
 def each(messages: DataFrame) -> DataFrame:
-    """One row for each call: service, method, client, time_ns, outcome, reason, error, parts, seconds.
+    """Return one row for each call: service, method, client, time_ns, outcome, reason, error, parts, seconds.
 
     outcome is "answered", "error", "cancelled" (given up by its client) or "open" (no answer was recorded).
     """
@@ -119,7 +119,7 @@ def each(messages: DataFrame) -> DataFrame:
     ).where("time_ns IS NOT NULL")
     failed = F.col("answer.kind") == "error"
     outcome = F.when(F.col("answer").isNull(), F.when(F.col("cancels") > 0, "cancelled").otherwise("open"))
-    # greatest() passes over NULL: a call without an answer would have taken no time.
+    # greatest() ignores NULL: the duration of a call without an answer would be 0.
     took_ns = F.greatest(F.col("answer.timestamp_ns") - F.col("time_ns"), F.lit(0))
     seconds = F.when(F.col("answer").isNotNull(), took_ns) / 1e9
     return found.select(
@@ -132,7 +132,7 @@ def each(messages: DataFrame) -> DataFrame:
 
 
 def by_method(calls: DataFrame) -> DataFrame:
-    """One row for each method of each service."""
+    """Return one row for each method of each service."""
     from pyspark.sql import functions as F
 
     counts: list[Any] = [
@@ -150,7 +150,7 @@ def by_method(calls: DataFrame) -> DataFrame:
 
 
 def errors(calls: DataFrame) -> DataFrame:
-    """How often which error was answered."""
+    """Return how often each error was answered."""
     from pyspark.sql import functions as F
 
     found = calls.where("outcome = 'error'").groupBy("service", "method", "reason", "error")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything a report says, computed once and as plain data: for the terminal, for JSON and for the page.
+"""The contents of a report, computed once as plain data: for the terminal, for JSON and for the page.
 
 Lists that could be as long as the recording are cut: gaps to the largest ones, others to their first rows. ``cut`` has
-the number of rows that were left out.
+the number of omitted rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 MOST_ROWS = 1000
-MOST_LANES = 24  # topics that are drawn
+MOST_DRAWN = 24  # topics that are drawn
 STEPS = 240  # of a drawing over time
 MINUTES = 10
 AT_ONCE = 3  # jobs
@@ -53,7 +53,7 @@ _WIDTHS_S = (
 
 @dataclass
 class Findings:
-    """The tables of a report as lists of rows. ``totals`` adds them up; ``cut`` counts the rows left out."""
+    """The tables of a report as lists of rows. ``totals`` adds them up; ``cut`` counts the omitted rows."""
 
     name: str
     made_ns: int
@@ -75,7 +75,7 @@ class Findings:
         return asdict(self)
 
     def _repr_html_(self) -> str:
-        """The topics, for a notebook."""
+        """For a notebook."""
         from slipring.pipelines.notebook import of_findings
 
         return of_findings(self)
@@ -86,7 +86,7 @@ def find(report: Report, name: str) -> Findings:
     found = Findings(name, time.time_ns())
     with report:
         found.topics = _rows(report.topics())
-        known = _totals(found)  # all but the calls, which are in no table yet
+        known = _totals(found)  # all but the calls
         found.rate_step_s = step_s(known["seconds"])
         drawn = busiest_topics(found.topics)
         rates = report.rates(found.rate_step_s, known["first_ns"] or 0)
@@ -107,7 +107,7 @@ def find(report: Report, name: str) -> Findings:
 
 
 def _tables(report: Report, topics: list[Row]) -> dict[str, DataFrame]:
-    """The tables that can have rows: each is a job of Spark's."""
+    """Return the tables that can have rows. Each is a job of Spark's."""
     tables = {"senders": report.senders(), "types": report.types(), "busiest": report.busiest(MINUTES)}
     if any(row["gaps"] for row in topics):
         tables["gaps"] = report.gaps().orderBy("lost", "span", "at_ns", ascending=[False, False, True])
@@ -140,7 +140,7 @@ def _totals(found: Findings) -> Row:
 
 
 def step_s(seconds: float) -> float:
-    """The width of a step with which a recording of that length has at most STEPS of them."""
+    """Return the width of a step for which a recording of that length has at most STEPS of them."""
     for width in _WIDTHS_S:
         if seconds <= width * STEPS:
             return float(width)
@@ -148,13 +148,13 @@ def step_s(seconds: float) -> float:
 
 
 def busiest_topics(topics: list[Row]) -> list[str]:
-    """The names of the topics with most messages, in order of name."""
-    most = sorted(topics, key=lambda row: (-(row["messages"] + row["lost"]), row["topic"]))[:MOST_LANES]
+    """Return the topics with most messages, in order of name."""
+    most = sorted(topics, key=lambda row: (-(row["messages"] + row["lost"]), row["topic"]))[:MOST_DRAWN]
     return sorted(row["topic"] for row in most)
 
 
 def by_topic(rows: list[Row]) -> Mapping[str, list[Row]]:
-    """Rows grouped by their topic."""
+    """Return rows grouped by topic."""
     grouped: dict[str, list[Row]] = {}
     for row in rows:
         grouped.setdefault(row["topic"], []).append(row)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a recording without their bodies: what every table but that of the calls is made from."""
+"""The rows of a recording without their bodies, from which all tables but those of calls are computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ACCURACY = 10_000  # of percentiles: a rank is right to within one part of this
 
 
 def narrow(rows: DataFrame) -> DataFrame:
-    """All columns but the body, whose ``size`` is there instead; a hole's is NULL."""
+    """Return all columns, with ``size`` instead of the body; the size of a hole is NULL."""
     from pyspark.sql import functions as F
 
     texts = [F.coalesce(name, F.lit("")).alias(name) for name in ("sender", "type")]
@@ -24,17 +24,17 @@ def narrow(rows: DataFrame) -> DataFrame:
 
 
 def messages(rows: DataFrame) -> DataFrame:
-    """The rows that are no holes."""
+    """Return the rows of messages."""
     return rows.where("size IS NOT NULL")
 
 
 def holes(rows: DataFrame) -> DataFrame:
-    """The rows that are."""
+    """Return the rows of holes."""
     return rows.where("size IS NULL")
 
 
 def percentiles(column: str, name: str, unit: float = 1.0) -> list[Column]:
-    """Aggregates ``<name>_p50`` … ``<name>_max`` of a column, divided by ``unit``."""
+    """Return aggregates ``<name>_p50`` … ``<name>_max`` of a column, divided by ``unit``."""
     from pyspark.sql import functions as F
 
     at = F.percentile_approx(column, [percent / 100 for percent in PERCENTS], ACCURACY)
@@ -43,10 +43,10 @@ def percentiles(column: str, name: str, unit: float = 1.0) -> list[Column]:
 
 
 def title(name: str, percent: float) -> str:
-    """The column of a percentile: ``size_p50``, ``delay_s_p99_9``."""
+    """Return the column of a percentile: ``size_p50``, ``delay_s_p99_9``."""
     return f"{name}_p{percent:g}".replace(".", "_")
 
 
 def columns(name: str) -> list[str]:
-    """All that ``percentiles`` makes."""
+    """Return all columns of ``percentiles``."""
     return [*(title(name, percent) for percent in PERCENTS), f"{name}_max"]

@@ -4,7 +4,7 @@
     report = Report(spark, Lake.open("lake/").read(spark))
     report.topics().show()
 
-A table is computed when it is looked at. ``with report:`` keeps the rows without their bodies between tables.
+A table is computed when it is used. ``with report:`` keeps the rows without their bodies between tables.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Report:
 
     def topics(self) -> DataFrame:
         """Messages, bytes, rates, gaps and losses of each topic; percentiles of its sizes, of the time between
-        its messages and of the delay from publishing to recording; when it was silent for longest."""
+        its messages and of the delay from publishing to recording; its longest silence."""
         return traffic.topics(self._narrow)
 
     def senders(self) -> DataFrame:
-        """The same of each sender on each topic, but for gaps, which have no sender."""
+        """The same for each sender on each topic, without gaps, which have no sender."""
         return traffic.senders(self._narrow)
 
     def types(self) -> DataFrame:
@@ -48,7 +48,7 @@ class Report:
         return traffic.types(self._narrow)
 
     def gaps(self) -> DataFrame:
-        """Every hole in the sequences, with what was lost in it; in order of time."""
+        """Every hole in the sequences with its losses, in order of time."""
         return self._gaps.orderBy("at_ns", "topic", "offset")
 
     def busiest(self, count: int = 10) -> DataFrame:
@@ -73,7 +73,7 @@ class Report:
         return calls.each(self._decoded)
 
     def calls(self) -> DataFrame:
-        """Calls by service and method: how many, how they ended, how long they took."""
+        """Calls by service and method: their number, outcomes and durations."""
         return calls.by_method(self._calls)
 
     def each_call(self) -> DataFrame:
@@ -85,7 +85,7 @@ class Report:
         return calls.errors(self._calls)
 
     def malformed_calls(self) -> DataFrame:
-        """Messages on topics named like those of calls that are none: service, messages."""
+        """Messages of another form on topics of calls: service, messages."""
         return self._decoded.where("kind = 'malformed'").groupBy("service").count().orderBy("service")
 
     def __enter__(self) -> Self:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When things came: the time between messages, the delay until recorded, and where some are missing."""
+"""Times: between messages, from publishing to recording, and where messages are missing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PER_DECADE = 8  # steps of a distribution
 
 
 def timed(rows: DataFrame) -> DataFrame:
-    """Rows with the lengths of time that belong to a message; NULL where one is not known.
+    """Return rows with the durations of each message; NULL if one is not known.
 
-    interval_ns         since the message right before it in its topic; what lies around a hole is none
-    sender_interval_ns  since the same sender's last one in its topic
+    interval_ns         since the message right before it in its topic; NULL next to a hole
+    sender_interval_ns  since the previous message of the same sender in its topic
     delay_ns            from the publisher's stamp to the recorder's reading
 
-    A later message with an earlier stamp came after no time.
+    For a later message with an earlier stamp the interval is 0.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.window import Window
@@ -46,7 +46,7 @@ def timed(rows: DataFrame) -> DataFrame:
 
 
 def lengths(interval: str) -> list[Column]:
-    """Aggregates of the time between messages (a column) and of the delay until they were recorded.
+    """Return aggregates of the time between messages (a column) and of the delay until recording.
 
     ``negative`` counts delays of clocks that disagree.
     """
@@ -63,12 +63,12 @@ def lengths(interval: str) -> list[Column]:
 
 
 def gaps(rows: DataFrame) -> DataFrame:
-    """Every hole: how many messages were lost there, how many sequences abandoned, between which times."""
+    """Return every hole: messages lost, sequences abandoned, and the times around it."""
     from pyspark.sql import functions as F
     from pyspark.sql.window import Window
 
     one = Window.partitionBy("topic", "generation")
-    before, behind = (  # behind counts from the end: frames that reach forward take a quadratic time
+    before, behind = (  # behind counts from the end: a window that reaches forward takes quadratic time
         one.orderBy(order).rowsBetween(Window.unboundedPreceding, -1)
         for order in (F.col("offset"), F.desc("offset"))
     )
@@ -95,7 +95,7 @@ def gaps(rows: DataFrame) -> DataFrame:
 
 
 def distributions(rows: DataFrame, measures: Mapping[str, str]) -> DataFrame:
-    """How many values of each measure (name: column) lie in each step of a logarithmic scale.
+    """Return how many values of each measure (name: column) are in each step of a logarithmic scale.
 
     Columns measure, topic, step, messages. A step begins at 10 ** (step / PER_DECADE); -1 is all below 1.
     """

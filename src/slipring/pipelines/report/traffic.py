@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much was sent: by topic, sender and type, by the minute, and over time."""
+"""Amounts sent: by topic, sender and type, by the minute, and over time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _amounts() -> list[Column]:
 
 
 def _with_rates(found: DataFrame) -> DataFrame:
-    """Messages after the first, and their bytes, over the time they took; NULL for a single moment."""
+    """Return rates: messages after the first, and their bytes, over their time; NULL for a single moment."""
     from pyspark.sql import functions as F
 
     seconds = (F.col("last_ns") - F.col("first_ns")) / 1e9
@@ -41,7 +41,7 @@ def _with_rates(found: DataFrame) -> DataFrame:
 
 
 def topics(rows: DataFrame) -> DataFrame:
-    """One row for each topic, also for one of which nothing but holes was recorded.
+    """Return one row for each topic, also for a topic with holes only.
 
     A hole has no size and no times, so that only the aggregates of holes and generations see it.
     """
@@ -67,20 +67,20 @@ def topics(rows: DataFrame) -> DataFrame:
 
 
 def senders(rows: DataFrame) -> DataFrame:
-    """One row for each sender on each topic."""
+    """Return one row for each sender on each topic."""
     found = messages(rows).groupBy("topic", "sender")
     amounts = found.agg(*_amounts(), *percentiles("size", "size"), *lengths("sender_interval_ns"))
     return _with_rates(amounts).orderBy("topic", "sender")
 
 
 def types(rows: DataFrame) -> DataFrame:
-    """One row for each type of message on each topic."""
+    """Return one row for each type of message on each topic."""
     found = messages(rows).groupBy("topic", "type").agg(*_amounts(), *percentiles("size", "size"))
     return _with_rates(found).orderBy("topic", "type")
 
 
 def busiest(rows: DataFrame, count: int) -> DataFrame:
-    """The minutes of the clock with most messages, the busiest first."""
+    """Return the minutes of the clock with most messages, the busiest first."""
     from pyspark.sql import functions as F
 
     minute = F.expr(f"timestamp_ns - pmod(timestamp_ns, {MINUTE_NS})").alias("minute_ns")
@@ -99,7 +99,7 @@ def busiest(rows: DataFrame, count: int) -> DataFrame:
 
 
 def rates(rows: DataFrame, gaps: DataFrame, width_ns: int, begin_ns: int = 0) -> DataFrame:
-    """Messages, bytes and losses of each topic in steps of ``width_ns``, one of which begins at ``begin_ns``.
+    """Return messages, bytes and losses of each topic in steps of ``width_ns``, one of which begins at ``begin_ns``.
 
     A step without any has no row.
     """

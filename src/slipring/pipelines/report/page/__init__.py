@@ -1,46 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: one HTML file with its drawings, style and script inside. It loads nothing from elsewhere."""
+"""The page of a report, with its drawings, style and script in one file.
+
+In reading order: render, the parts from top to bottom; traffic_over_time, distributions, figures (tables).
+"""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from pathlib import Path
 
 from slipring.units import counted, duration, moment, number, size
 
-from ...html.markup import tag, words
+from ...html.document import document
+from ...html.markup import eyebrow, tag, tiles, words
 from ..findings import Findings
-from . import figures, lanes, ridges
+from . import distributions, figures, traffic_over_time
 
 __all__ = ["render"]
 
 
 def render(found: Findings) -> str:
-    """The page as text."""
+    """Return the page as text."""
     here = Path(__file__)
-    style, script = (here.with_name(name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
     content, data = _content(found)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:"
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        f'<link rel="icon" href="data:,"><title>{words(found.name)}: Slipring report</title>',
-        f"<style>{style}</style>",
-    )
-    # "<" is the only character that could end a script early.
-    packed = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    scripts = f'<script type="application/json" id="data">{packed}</script><script>{script}</script>'
-    return (
-        f'<!doctype html>\n<html lang="en"><head>{"".join(head)}</head>'
-        f"<body><main>{content}</main>{scripts}</body></html>\n"
+    return document(
+        f"{found.name}: Slipring report",
+        content,
+        styles=[here.with_name("style.css")],
+        script=here.with_name("script.js").read_text(encoding="utf-8"),
+        data=data,
     )
 
 
 def _content(found: Findings) -> tuple[str, dict[str, object]]:
-    top = tag("div", "Slipring report", tag("span", words(found.name)), class_="eyebrow")
+    top = eyebrow(f"Slipring report {tag('b', words(found.name))}")
     foot = tag(
         "footer",
         f"Computed by Spark, {moment(found.made_ns)}. Percentiles are accurate to 0.01 % of the ranks.",
@@ -48,10 +40,10 @@ def _content(found: Findings) -> tuple[str, dict[str, object]]:
     if not found.totals["messages"] and not found.totals["gaps"]:
         nothing = tag("p", "Record something first: <code>slipring record TOPIC --to LAKE</code>")
         return top + tag("h1", "Nothing is recorded here.") + nothing + foot, {}
-    traffic, data = lanes.draw(found)
+    traffic, data = traffic_over_time.draw(found)
     parts = (
         *(top, tag("h1", _headline(found)), tag("p", _subtitle(found)), _tiles(found), traffic),
-        *(ridges.draw(found), figures.topics(found), figures.calls(found)),
+        *(distributions.draw(found), figures.topics(found), figures.calls(found)),
         *(figures.gaps(found), figures.busiest(found), figures.senders(found), foot),
     )
     return "".join(parts), data
@@ -93,8 +85,4 @@ def _tiles(found: Findings) -> str:
         facts.append(
             (number(errors), f"errors of {counted(totals['calls'], 'call')}", "bad" if errors else "good")
         )
-    tiles = (
-        tag("div", tag("b", fact, class_=look), tag("span", name), class_="tile")
-        for fact, name, look in facts
-    )
-    return tag("div", *tiles, class_="tiles")
+    return tiles(facts)

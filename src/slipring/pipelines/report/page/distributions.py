@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributions: a row for each topic, all on one logarithmic scale; lines mark p50 and p99."""
+"""Distributions: a row for each topic on one logarithmic scale, with lines at p50 and p99."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..timing import PER_DECADE
 
 _HEIGHT = 100.0
 _TICKS = 3  # and one at the end
-_MOST_LEFT = 58.0  # per cent: the next one would run into the last
+_MOST_LEFT = 58.0  # per cent: a tick further right would overlap the last one
 
 
 class Measure(NamedTuple):
-    """What is distributed: its name in the findings, its columns there, and how it is told."""
+    """A measured quantity: its name and columns in the findings, and how it is written."""
 
     name: str
     column: str
@@ -41,7 +41,7 @@ MEASURES = (
         "interval_s",
         1e9,
         "Time between messages",
-        "By their stamps; not around a gap.",
+        "By time stamp; not around a gap.",
         duration,
         duration,
     ),
@@ -50,7 +50,7 @@ MEASURES = (
         "delay_s",
         1e9,
         "From publishing to recording",
-        "It reads in batches: subscribers are much sooner.",
+        "The recorder reads in batches: subscribers receive much sooner.",
         duration,
         duration,
     ),
@@ -69,8 +69,8 @@ class Scale(NamedTuple):
         low = math.floor(min(steps) / PER_DECADE) * PER_DECADE
         return cls(low, max(math.floor(max(steps) / PER_DECADE) * PER_DECADE, low) + PER_DECADE)
 
-    def place(self, value: float) -> float:
-        """Where a value lies, in steps from the left end."""
+    def position(self, value: float) -> float:
+        """Return the position of a value, in steps from the left end."""
         step = PER_DECADE * math.log10(max(value, 1e-9))
         return min(max(step - self.low, 0.0), float(self.high - self.low))
 
@@ -97,15 +97,18 @@ def _cell(rows: list[Row], figures: Row | None, measure: Measure, scale: Scale) 
     if not rows or figures is None:
         return tag("div", tag("div", class_="plot"), tag("div", class_="figure"), class_="cell")
     middle, high = (figures[f"{measure.column}_{name}"] or 0.0 for name in ("p50", "p99"))
-    places = {"p50": scale.place(middle * measure.unit), "p99": scale.place(high * measure.unit)}
-    marks = [tag("line", x1=place, x2=place, y1=0, y2=_HEIGHT, class_=name) for name, place in places.items()]
+    positions = {"p50": scale.position(middle * measure.unit), "p99": scale.position(high * measure.unit)}
+    marks = [
+        tag("line", x1=position, x2=position, y1=0, y2=_HEIGHT, class_=name)
+        for name, position in positions.items()
+    ]
     plot = drawing(scale.high - scale.low, _HEIGHT, measure.title, _bars(rows, scale), *marks)
     figure = tag("span", measure.spell(middle)), tag("small", measure.spell(high))
     return tag("div", tag("div", plot, class_="plot"), tag("div", *figure, class_="figure"), class_="cell")
 
 
 def _ticks(scale: Scale, measure: Measure) -> str:
-    """Powers of ten, the first and the last of the scale among them: one tick alone would give no scale."""
+    """Return ticks at powers of ten, with the first and the last of the scale: a single tick shows no scale."""
     decades = range(scale.low // PER_DECADE, scale.high // PER_DECADE + 1)
     every = math.ceil((len(decades) - 1) / _TICKS)
     marks = []
@@ -119,7 +122,7 @@ def _ticks(scale: Scale, measure: Measure) -> str:
 
 
 def draw(found: Findings) -> str:
-    """One section: a row for each topic, a column for each measure."""
+    """Return the section: a row for each topic, a column for each measure."""
     drawn = busiest_topics(found.topics)
     figures = {row["topic"]: row for row in found.topics}
     heads, ticks = [], []
@@ -132,7 +135,7 @@ def draw(found: Findings) -> str:
         for topic in drawn:
             cells[topic].append(_cell(steps.get(topic, []), figures.get(topic), measure, scale))
     name = tag("div", class_="name")
-    lanes = [
+    lines = [
         tag("div", tag("div", tag("b", words(topic)), class_="name"), *row, class_=f"row c{at % 8}")
         for at, (topic, row) in enumerate(cells.items())
     ]
@@ -140,7 +143,7 @@ def draw(found: Findings) -> str:
         "Distributions",
         "On logarithmic scales. The line in each is p50, the dashed one p99.",
         tag("div", name, *heads, class_="row heads"),
-        *lanes,
+        *lines,
         tag("div", name, *ticks, class_="row ticks"),
-        class_="ridges",
+        class_="distributions",
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from slipring.units import counted, duration, frequency, moment, number, size, speed
 
-from ...html.markup import more, section, tag, words
+from ...html.markup import more, section, tag, wide, words
 from ..findings import Findings, Row, by_topic
 
 NONE = "-"
@@ -16,7 +16,7 @@ LARGEST = 3  # gaps of a topic that are shown at once
 
 
 class Column(NamedTuple):
-    """A heading, what a row says under it (as markup), and whether it is a number."""
+    """A heading, the markup of its cell in a row, and whether that is a number."""
 
     title: str
     cell: Callable[[Row], str]
@@ -32,7 +32,7 @@ def figure(title: str, name: str, spell: Callable[[Any], str] = number) -> Colum
 
 
 def bar(title: str, name: str, most: float) -> Column:
-    """A number with a bar behind it."""
+    """Return a column of numbers with bars."""
 
     def cell(row: Row) -> str:
         share = 100 * row[name] / most if most else 0
@@ -42,14 +42,14 @@ def bar(title: str, name: str, most: float) -> Column:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
-    """Scrolls sideways in a box of its own where the page is too narrow; the first column stays in sight."""
-    look = [("r" if column.right else None) for column in columns]
-    head = tag("tr", *(tag("th", c.title, class_=kind) for c, kind in zip(columns, look, strict=True)))
+    """Return a table. Where the page is too narrow, it scrolls sideways, and its first column stays visible."""
+    class_name = [("r" if column.right else None) for column in columns]
+    head = tag("tr", *(tag("th", c.title, class_=kind) for c, kind in zip(columns, class_name, strict=True)))
     body = [
-        tag("tr", *(tag("td", c.cell(row), class_=kind) for c, kind in zip(columns, look, strict=True)))
+        tag("tr", *(tag("td", c.cell(row), class_=kind) for c, kind in zip(columns, class_name, strict=True)))
         for row in rows
     ]
-    return tag("div", tag("table", tag("thead", head), tag("tbody", *body)), class_="wide")
+    return wide(tag("table", tag("thead", head), tag("tbody", *body)))
 
 
 _SENT = (
@@ -121,7 +121,7 @@ def _outcomes(row: Row) -> str:
 
 
 def _shortly(time_ns: int, letters: int = 23) -> str:
-    """A time without its zone, which the head of the page has."""
+    """Return a time without its zone, which the head of the page has."""
     return " ".join(tag("span", part, class_="nowrap") for part in moment(time_ns)[:letters].split(" "))
 
 
@@ -160,14 +160,14 @@ def calls(found: Findings) -> str:
 
 
 def gaps(found: Findings) -> str:
-    """For each topic its totals and its largest gaps; the others are there when they are asked for."""
+    """Return, for each topic, its totals and largest gaps; the others can be unfolded."""
     concerned = [row for row in found.topics if row["gaps"]]
     if not concerned:
         return section("Gaps", "None: every sequence between the first and the last of each topic is there.")
     known = by_topic(found.gaps)
     explanation = (
         "Sequences without a message. Lost: overwritten before the recorder read them. "
-        "Abandoned: the writer died or gave up before it had published, so nothing is missing."
+        "Abandoned: the writer was killed or aborted before it published, so nothing is missing."
     )
     parts = [_gaps_of(row, known.get(row["topic"], [])) for row in concerned]
     return section("Gaps", explanation, *parts, more(found.cut.get("gaps", 0), "gaps"), class_="gaps")
@@ -180,7 +180,7 @@ def _gaps_of(topic: Row, rows: list[Row]) -> str:
         f"{number(topic['abandoned'])} abandoned",
     )
     head = tag("h3", tag("b", words(topic["topic"])), tag("small", " · ".join(totals)))
-    if not rows:  # all of them are among those that were left out
+    if not rows:  # all of them are among those that are not listed
         return head
     by_size = sorted(rows, key=lambda row: (-row["lost"], -row["abandoned"]))
     largest = by_size[:LARGEST] if len(rows) > LARGEST + 1 else by_size

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line under the pointer: the rate of every lane at that moment. The page is complete without it.
+// A line under the pointer, and the rate of every track at that time. The page is complete without it.
 "use strict";
 (() => {
-  const lanes = document.querySelector(".traffic .lanes");
-  if (!lanes) return;
+  const tracks = document.querySelector(".traffic .tracks");
+  if (!tracks) return;
   const data = JSON.parse(document.getElementById("data").textContent);
-  const cross = lanes.querySelector(".cross");
+  const cross = tracks.querySelector(".cross");
   const now = document.querySelector(".traffic .now");
-  const rows = [...lanes.querySelectorAll("[data-lane]")];
+  const rows = [...tracks.querySelectorAll("[data-track]")];
   const means = rows.map((row) => row.querySelector(".figure").innerHTML);
   const figures = rows.map((row) => row.querySelector(".figure"));
 
@@ -22,10 +22,10 @@
     cross.style.display = "block";
     cross.style.left = x + "px";
     now.textContent = new Date(data.begin_ms + place * data.step_ms).toLocaleString();
-    data.lanes.forEach((lane, at) => {
-      const step = lane.bounds.findLastIndex((bound, number) => bound <= place && number < lane.messages.length);
-      const rate = (inBytes ? lane.bytes : lane.messages)[step];
-      const lost = lane.lost[step];
+    data.tracks.forEach((track, at) => {
+      const step = track.bounds.findLastIndex((bound, number) => bound <= place && number < track.messages.length);
+      const rate = (inBytes ? track.bytes : track.messages)[step];
+      const lost = track.lost[step];
       figures[at].textContent = inBytes
         ? scaled(rate, ["B/s", "kB/s", "MB/s", "GB/s"])
         : rate.toLocaleString("en", { maximumSignificantDigits: 4 }) + "/s";
@@ -44,11 +44,11 @@
     figures.forEach((figure, at) => { figure.innerHTML = means[at]; });
   };
 
-  lanes.addEventListener("pointermove", (event) => {
+  tracks.addEventListener("pointermove", (event) => {
     const plot = rows[0].querySelector(".plot").getBoundingClientRect();
     const share = (event.clientX - plot.left) / plot.width;
     if (share < 0 || share >= 1) { hide(); return; }
-    show(share * data.length, event.clientX - lanes.getBoundingClientRect().left);
+    show(share * data.length, event.clientX - tracks.getBoundingClientRect().left);
   });
-  lanes.addEventListener("pointerleave", hide);
+  tracks.addEventListener("pointerleave", hide);
 })();
