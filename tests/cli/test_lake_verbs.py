@@ -30,7 +30,7 @@ def test_ls_shows_topics_ranges_and_losses(cli, lake):
     assert (imu["messages"], imu["lost"], imu["abandoned"], imu["files"]) == (40, 3, 2, 5)
     assert imu["types"] == ["imu.v1"] and imu["first_time_ns"] == filling.NOON_NS
     shown = cli.run("lake", "ls", str(lake.path))
-    assert "0-44" in shown.stdout.decode() and "is not ended" in shown.stderr
+    assert "0-44" in shown.stdout.decode() and "is open" in shown.stderr
 
 
 def test_verify_reports_complete_or_names_the_damage_with_code_1(cli, lake):

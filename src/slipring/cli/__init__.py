@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ``slipring`` command: one module per verb, thin over the library.
+"""The ``slipring`` command, a thin layer over the library.
 
-``main`` uses only the standard library until it knows that the ``cli`` extra is installed.  Beside the verbs:
-``app`` the command itself, ``endings`` how the process ends, ``failures`` an error in one line, ``options``
-what verbs share on the command line, ``known_names`` what exists and what a mistaken name may mean, ``framing``
-bodies in a byte stream, ``survey`` all counters and their differences, ``arrivals`` gaps between messages,
-``host_checks`` this machine, ``tables``, ``top_screen`` and ``units`` for the eye.
+app.py is the command itself. verbs/ has one module per verb, which is imported only when the verb is used. terminal/
+has what verbs share: options, names, tables, progress, errors in one line, and the end of the process. spark_job.py
+runs Spark outside the main thread. ``main`` uses only the standard library until it knows that the ``cli`` extra is
+installed.
 """
 
 from __future__ import annotations

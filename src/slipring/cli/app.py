@@ -19,33 +19,33 @@ from slipring.cli.terminal.options import Target, complete_buses
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# The text of --help for each verb; a verb's module is imported only when the verb is used.
+# The help text of each verb; the module of a verb is imported only when the verb is used.
 VERBS = {
     "ls": "List the topics and cells.",
     "buses": "List the buses.",
-    "info": "Show all about one topic.",
+    "info": "Show everything about one topic.",
     "pub": "Publish arguments or stdin.",
-    "sub": "Print messages as they come.",
+    "sub": "Print messages as they arrive.",
     "hz": "Measure the rate of a topic.",
     "top": "Watch the traffic of all topics.",
     "frames": "List streams of frames; save a frame.",
     "call": "Call a method of a service.",
-    "serve-echo": "Serve a few methods to try calls on.",
+    "serve-echo": "Serve a few methods for trying calls.",
     "bridge": "Carry topics between hosts.",
     "record": "Record topics into a lake.",
     "replay": "Publish a recording again.",
-    "report": "Rates, sizes, delays, losses and calls of a recording.",
+    "report": "Show rates, sizes, delays, losses and calls of a recording.",
     "lake": "List, verify and compact recordings.",
     "pipeline": "Run declarative pipelines between topics and tables.",
     "bench": "Measure Slipring on this machine.",
     "rm": "Remove topics.",
-    "doctor": "Check all topics and this machine, clear leftovers.",
-    "completion": "Complete names in the shell at the press of Tab.",
+    "doctor": "Check all topics and this machine; clear leftovers.",
+    "completion": "Set up completion of names in the shell.",
 }
 
 
 class Verbs(click.Group):
-    """A verb is loaded when it is used; the module of its name holds its ``command``."""
+    """Loads a verb when it is used; the module of its name has its ``command``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -95,18 +95,18 @@ class Verbs(click.Group):
     default="default",
     metavar="NAME",
     shell_complete=complete_buses,
-    help="The bus: a directory of topics; else $SLIPRING_BUS, else 'default'.",
+    help="The bus, a directory of topics.  [default: $SLIPRING_BUS, or default]",
 )
 @click.option(
     "--root",
     metavar="DIR",
     type=click.Path(),
-    help="Where buses live; else $SLIPRING_ROOT, else /dev/shm/slipring-<uid>.",
+    help="The directory of the buses.  [default: $SLIPRING_ROOT, or /dev/shm/slipring-<uid>]",
 )
 @click.version_option(package_name="slipring", message="%(prog)s %(version)s")
 @click.pass_context
 def app(ctx: click.Context, name: str, root: str | None) -> None:
-    """Look at, read from and publish to shared-memory topics."""
+    """Inspect, read and publish shared-memory topics."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(2)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark job in a thread of its own, so that a signal never breaks into a call to the JVM.
+"""Run a Spark job in its own thread, so that a signal never interrupts a call to the JVM.
 
-PySpark calls the JVM over one connection per thread. A signal's exception in the middle of a call leaves half of an
-answer there, which the next call takes for its own; in a finalizer it is lost. Here it ends the wait for the thread.
-Then the JVM is ended: a replay or a report has nothing in it that could be lost. Calls under way fail with it, and
-a job that is publishing ends where it next shows its figures.
+PySpark calls the JVM over one connection per thread. If a signal raises an exception in the middle of a call, half an
+answer is left, which the next call would take for its own; in a finalizer the exception is lost. In this module the
+exception ends only the wait for the thread. Then the JVM is ended, in which a replay or a report can lose nothing.
+Calls in progress fail, and a job that publishes ends when it next shows its figures.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOOK_EVERY_S = 0.1
 
 
 class _Cancelled(Exception):
-    """The job was asked to end."""
+    """The job was requested to end."""
 
 
 class _Job(threading.Thread, Generic[T]):
@@ -46,17 +46,17 @@ class _Job(threading.Thread, Generic[T]):
             self.result.set_exception(error)
 
     def _shown(self, figures: Figures) -> None:
-        """Show them; in this thread also the place where a job that publishes ends when it is asked to."""
+        """Show the figures; a publishing job that was requested to end raises here."""
         self.is_computing = figures.stage is not None
         if not self.is_asked_to_end:
             self._show(figures)
         elif threading.current_thread() is self and not self._is_cancelled:
-            self._is_cancelled = True  # what is shown from here on is the clean-up's
+            self._is_cancelled = True  # later figures are those of the clean-up
             raise _Cancelled
 
 
 def _silence() -> None:
-    """What threads of PySpark and py4j say when their JVM ends. The process is about to end."""
+    """Discard the output of PySpark's and py4j's threads when their JVM ends; the process is about to end."""
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     sys.unraisablehook = lambda _: None
@@ -64,7 +64,7 @@ def _silence() -> None:
 
 
 def run(job: Callable[[Show], T], show: Show) -> T:
-    """Return what ``job(show)`` returns. A signal ends the job, and is raised as Stopped when it has ended."""
+    """Return the result of ``job(show)``. A signal ends the job and is raised as Stopped after its end."""
     from slipring.pipelines import jvm
 
     apart = _Job(job, show)
@@ -74,7 +74,7 @@ def run(job: Callable[[Show], T], show: Show) -> T:
     except Stopped:
         _silence()
         apart.is_asked_to_end = True
-        # While it computes in somebody else's Spark it cannot be ended from here; it ends with the process.
+        # A job that computes in an external Spark cannot be ended from here; it ends with the process.
         while apart.is_alive() and (jvm.kill() or jvm.is_starting or not apart.is_computing):
             apart.join(_LOOK_EVERY_S)
         raise

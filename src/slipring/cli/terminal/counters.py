@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every topic's counters at one moment, and what happened between two moments."""
+"""The counters of every topic at one moment, and the differences between two moments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import slipring
 from slipring.cli.terminal import process_exit as endings
-from slipring.cli.terminal.units import printable
+from slipring.units import printable
 
 Stats = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ class Survey:
 
 
 def survey(bus: slipring.Bus) -> Survey:
-    """Read all counters; what vanishes meanwhile is simply not there."""
+    """Read all counters; topics that are removed meanwhile are left out."""
     topics: dict[str, Stats] = {}
     others: dict[str, Stats] = {}
     problems: dict[str, str] = {}
@@ -51,7 +51,7 @@ def report(found: Survey) -> int:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What one topic did between two surveys, and how it stands at the second."""
+    """The activity of a topic between two surveys, and its state at the second."""
 
     topic: str
     messages_per_s: float
@@ -66,7 +66,7 @@ class Traffic:
 
 
 def traffic(before: Survey, after: Survey) -> list[Traffic]:
-    """The difference; a topic that is new, or was made again, counts from its beginning."""
+    """Return the difference; a new or re-created topic counts from its first message."""
     elapsed = max(after.taken_s - before.taken_s, 1e-9)
     return [_differ(topic, before.topics.get(topic), now, elapsed) for topic, now in after.topics.items()]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies one after another in a byte stream.
+"""Bodies in sequence in a byte stream.
 
-Lines and zero-terminated records carry bodies that do not contain their separator; the last may be missing.
+Lines and zero-terminated records carry bodies that do not contain the separator; the last separator may be missing.
 Length-prefixed records carry any bytes.  Raw output puts nothing between bodies; raw input is one body.
 """
 
@@ -29,7 +29,7 @@ _SEPARATORS = {Framing.LINES: b"\n", Framing.NULL: b"\0", Framing.RAW: b""}
 
 
 def join(bodies: Iterable[bytes], framing: Framing) -> bytes:
-    """The bytes that carry ``bodies``."""
+    """Return the bytes that carry ``bodies``."""
     if framing is Framing.LENGTH:
         return b"".join(part for body in bodies for part in (_LENGTH.pack(len(body)), body))
     separator = _SEPARATORS[framing]
@@ -37,7 +37,7 @@ def join(bodies: Iterable[bytes], framing: Framing) -> bytes:
 
 
 def split(source: io.BufferedReader, framing: Framing, limit: int) -> Iterator[bytes]:
-    """The bodies in ``source`` as they arrive; one longer than ``limit`` is refused, not read to its end."""
+    """Yield the bodies in ``source`` as they arrive; a body longer than ``limit`` is refused before its end is read."""
     if framing is Framing.LENGTH:
         return _length_prefixed(source, limit)
     if framing is Framing.RAW:

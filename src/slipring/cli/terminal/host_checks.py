@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine offers: space, features of the kernel, limits, page size, clock, Java.
+"""Checks of this machine: space, kernel features, limits, page size, clock, Java.
 
-A *problem* keeps Slipring from working. A *warning* makes it slower, or keeps a part of it from working.
+With a *problem* Slipring does not work. With a *warning* it is slower, or a part of it does not work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import slipring
 from slipring._bus.exactly_once.process_identity import boot_id
-from slipring.cli.terminal.units import number, size
+from slipring.units import number, size
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 _PAGE = 4096
@@ -37,14 +37,14 @@ class Check(NamedTuple):
 
 
 def checks(bus: slipring.Bus) -> list[Check]:
-    """Check this machine for ``bus``; the space only if it is a bus of this machine."""
+    """Check this machine for ``bus``; check the space only if the bus is on this machine."""
     space = [_space(bus.root)] if "://" not in bus.root else []
     kernel = [_page_size(), _kernel(), _waitv(), _locks(bus.root), _memfd(), _boot_id()]
     return [*space, *kernel, _files(), _locked(), _clock(), _java()]
 
 
 def _existing(path: str) -> str:
-    """The directory itself, or the closest one above it that exists."""
+    """Return the directory itself, or the nearest existing directory above it."""
     while not os.path.isdir(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
     return path
@@ -80,7 +80,7 @@ def _kernel() -> Check:
 
 
 def _waitv() -> Check:
-    """Asked to wait on nothing, a kernel that has the call finds the argument wrong."""
+    """Call it without anything to wait for: a kernel that has the call reports a wrong argument."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall(_FUTEX_WAITV, None, 0, 0, None, 0)
     found = ctypes.get_errno()
@@ -93,7 +93,7 @@ def _waitv() -> Check:
 
 
 def _locks(root: str) -> Check:
-    """Of open file descriptions, on a file without a name in the bus's own file system where possible."""
+    """Check locks of open file descriptions, on an unnamed file in the bus's file system where possible."""
     request = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
     try:
         descriptor = _unnamed_file(root)
@@ -110,7 +110,7 @@ def _locks(root: str) -> Check:
 def _unnamed_file(root: str) -> int:
     try:
         return os.open(root, os.O_TMPFILE | os.O_RDWR, 0o600)
-    except OSError:  # no such directory, none to write in, or a file system without such files
+    except OSError:  # no such directory, no write permission, or a file system without unnamed files
         return os.memfd_create("slipring-doctor")
 
 
@@ -144,7 +144,7 @@ def _files() -> Check:
 
 
 def _locked() -> Check:
-    """Report the limit for programs that lock topics into memory themselves; Slipring locks nothing."""
+    """Report the limit for programs that lock topics into memory; Slipring itself locks none."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     return Check("locked memory", "unlimited" if soft == resource.RLIM_INFINITY else size(soft), OK)
 
@@ -157,7 +157,7 @@ def _clock() -> Check:
         return Check("clock source", "not known", OK)
     if found not in _SLOW_CLOCKS:
         return Check("clock source", found, OK)
-    advice = "slow to read, for each message: boot with clocksource=tsc if it is stable"
+    advice = "reading it is slow, and each message needs it: boot with clocksource=tsc if the TSC is stable"
     return Check("clock source", found, WARNING, advice)
 
 

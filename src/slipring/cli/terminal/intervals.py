@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates and gaps of the messages a reader saw, in memory that does not grow with their number.
+"""Rates and intervals of received messages, in memory that does not grow with their number.
 
-Gaps are the differences between the publishers' own time stamps, so that reading in batches does not blur
-them.  They are counted by length; when there are too many lengths, those within one per cent become one.
+Intervals are differences between the publishers' time stamps, so that reading in batches does not change them. They are
+counted by length; when there are too many lengths, those within one per cent are merged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MANY_LENGTHS = 1 << 14
 
 
 class Stamped(Protocol):
-    """What is needed of a message."""
+    """The required fields of a message."""
 
     @property
     def seq(self) -> int: ...
@@ -29,7 +29,7 @@ class Stamped(Protocol):
 
 
 class Arrivals:
-    """One window of observation; windows add up to a total."""
+    """One window of observation; windows can be added up to a total."""
 
     def __init__(self) -> None:
         self.messages = 0
@@ -48,13 +48,13 @@ class Arrivals:
         if chain[-1].seq - chain[0].seq == len(chain) - 1:
             stamps = [message.time_ns for message in chain]
             gaps = [after - before for before, after in pairwise(stamps)]
-        else:  # messages were lost in between: the time across them is not an interval
+        else:  # lost messages between them: their distance is not an interval
             gaps = [
                 after.time_ns - before.time_ns
                 for before, after in pairwise(chain)
                 if after.seq == before.seq + 1
             ]
-        if gaps and min(gaps) < 0:  # a later writer with an earlier stamp
+        if gaps and min(gaps) < 0:  # another publisher with an earlier time stamp
             gaps = [max(gap, 0) for gap in gaps]
         self._gaps.update(gaps)
         self._thin_out()
@@ -69,7 +69,7 @@ class Arrivals:
         self._thin_out()
 
     def summary(self) -> dict[str, float | int | None]:
-        """The figures; when some messages were lost, bytes per second assume they were like the others."""
+        """Return the figures; bytes per second assume that lost messages had the average size."""
         rate = (self.messages + self.lost) / self.elapsed_s if self.elapsed_s > 0 else 0.0
         mean_size = self.size_bytes / self.messages if self.messages else 0.0
         return {
@@ -85,7 +85,7 @@ class Arrivals:
         }
 
     def _thin_out(self) -> None:
-        """Round lengths to steps of one per cent, except the extremes, when there are too many."""
+        """Round lengths, except the extremes, to steps of one per cent when there are too many."""
         if len(self._gaps) <= _MANY_LENGTHS:
             return
         extremes = (min(self._gaps), max(self._gaps))

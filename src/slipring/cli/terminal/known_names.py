@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that exist: buses of a root, topics, cursors and services of a bus; and the one a mistaken name may mean."""
+"""Existing names: buses of a root, topics, cursors and services of a bus; and corrections of mistyped names."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from contextlib import contextmanager
 import slipring
 from slipring._bus import directory, settings
 
-# Longer or unusual names are not offered to a shell: a cursor's name is read from a file that may be hostile.
+# Longer or unusual names are not offered to a shell: the name of a cursor comes from a file that may be hostile.
 _PLAIN = re.compile(r"[\w.-]{1,100}", re.ASCII)
-_FILE = re.compile(r"[\w.,+@%-]+")  # not to be quoted in a shell
+_FILE = re.compile(r"[\w.,+@%-]+")  # need no quotes in a shell
 _CALLS = ".calls"
 _PATIENCE_S = 1
-LAKE_MARK = "_slipring.json"  # pipelines.lake.mark, whose import is too slow for completion
+LAKE_MARK = "_slipring.json"  # pipelines.lake.marker, whose import is too slow for completion
 
 
 def buses(root: str | None) -> list[str]:
-    """Return the buses under a root that may be read: directories with topics or cells in them, or empty ones."""
+    """Return the readable buses under a root: directories with topics or cells, and empty directories."""
     place = directory.default_root() if root is None else root
     if "://" in place:
-        return []  # of another host, which does not tell
+        return []  # on another host, which does not list its buses
     return [name for name in directory.listed(place) if _is_bus(place, name)]
 
 
@@ -32,7 +32,7 @@ def _is_bus(root: str, name: str) -> bool:
         with slipring.Bus(name, root=root) as bus:
             return bool(bus.contents()) or (os.path.isdir(bus.path) and not os.listdir(bus.path))
     except (slipring.SlipringError, OSError):
-        return False  # not a bus's name, not a directory, or not ours to read
+        return False  # not a name of a bus, not a directory, or not readable
 
 
 def topics(name: str, root: str | None) -> list[str]:
@@ -52,7 +52,7 @@ def _quick(address: str) -> str:
 
 
 def lakes(typed: str) -> tuple[list[str], list[str]]:
-    """Return the lakes and the other directories whose paths begin with what was typed; a lake has none inside."""
+    """Return the lakes and other directories whose paths begin with the typed text; a lake contains no other."""
     shown, _, name = typed.rpartition("/")
     shown += "/" * ("/" in typed)
     place = os.path.expanduser(shown) or "."
@@ -85,7 +85,7 @@ def contents(name: str, root: str | None) -> list[str]:
 
 
 def services(of: Iterable[str]) -> list[str]:
-    """Return the services among some topics: those that were called or served."""
+    """Return the services among the topics: those that were called or served."""
     return [topic.removesuffix(_CALLS) for topic in of if topic.endswith(_CALLS)]
 
 
@@ -102,7 +102,7 @@ def cursors(name: str, root: str | None, of: Iterable[str]) -> list[str]:
 
 
 def close(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like ``name``, whatever its case; None if none is like it."""
+    """Return the known name that is most similar to ``name``, ignoring case; None if no name is similar."""
     from difflib import get_close_matches
 
     by_lower = {each.lower(): each for each in known}
@@ -111,11 +111,11 @@ def close(name: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion(bus: slipring.Bus, topic: str) -> str:
-    """Return what was meant by a topic that is not on a bus, as far as the names that exist tell; else nothing."""
+    """Return a hint at the intended topic when a topic does not exist; empty without a similar name."""
     try:
         return _suggestion(bus, topic)
     except slipring.SlipringError:
-        return ""  # a hint is not worth an error of its own
+        return ""  # a hint must not cause another error
 
 
 def _suggestion(bus: slipring.Bus, topic: str) -> str:
@@ -129,7 +129,7 @@ def _suggestion(bus: slipring.Bus, topic: str) -> str:
 
 
 def awaited(bus: slipring.Bus, topic: str) -> str:
-    """Return the line for a reader whose topic is not there yet."""
+    """Return the message for a reader whose topic does not exist yet."""
     if settings.is_pattern(topic):
         return f"waiting for a topic that matches {topic!r} to appear"
     hint = suggestion(bus, topic)
@@ -147,7 +147,7 @@ def other_buses(bus: slipring.Bus) -> str:
 
 @contextmanager
 def hinted(bus: slipring.Bus, topic: str) -> Iterator[None]:
-    """Add to a TopicNotFound of the block what may have been meant; `failures.describe` shows it."""
+    """Add a hint at the intended topic to a TopicNotFound of the block; `error_text.describe` shows it."""
     try:
         yield
     except slipring.TopicNotFound as error:
@@ -158,7 +158,7 @@ def hinted(bus: slipring.Bus, topic: str) -> Iterator[None]:
 
 @contextmanager
 def hinted_service(bus: slipring.Bus, service: str) -> Iterator[None]:
-    """The same for a service that nobody serves."""
+    """Add a hint at the intended service to an error about a service without a server."""
     try:
         yield
     except slipring.PeerGone as error:

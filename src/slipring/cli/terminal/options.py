@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verbs share on the command line."""
+"""Options and arguments that verbs share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import slipring
 from slipring._bus.settings import START_WORDS
 from slipring.cli.terminal import known_names
 from slipring.cli.terminal.framing import Framing
-from slipring.cli.terminal.units import printable
+from slipring.units import printable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -25,7 +25,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 @dataclass(frozen=True)
 class Target:
-    """The bus that ``--bus`` and ``--root`` name."""
+    """Return the bus of ``--bus`` and ``--root``."""
 
     name: str
     root: str | None
@@ -34,13 +34,13 @@ class Target:
         return slipring.Bus(self.name, root=self.root)
 
     def command(self) -> str:
-        """How a verb for the same bus begins."""
+        """Return the begin of a command for the same bus."""
         root = [] if self.root is None else ["--root", self.root]
         return shlex.join(["slipring", "--bus", self.name, *root])
 
 
 def _named_bus(ctx: click.Context) -> tuple[str, str | None]:
-    """The bus and root on a command line that is still being typed."""
+    """Return the bus and root of an incomplete command line."""
     given = ctx.find_root().params
     return given.get("name") or "default", given.get("root")
 
@@ -66,7 +66,7 @@ def complete_services(ctx: click.Context, _param: click.Parameter, incomplete: s
 
 
 def complete_cursors(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Of the topic that is named already, else of all."""
+    """Return the cursors of the topic that is already typed, else of all topics."""
     bus = _named_bus(ctx)
     topic = ctx.params.get("topic")
     of = [topic] if topic else known_names.topics(*bus)
@@ -74,14 +74,14 @@ def complete_cursors(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_sources(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Topics of the bus that `--from` names, else of `--bus`."""
+    """Return the topics of the bus of `--from`, else of `--bus`."""
     name, root = _named_bus(ctx)
     source = ctx.params.get("source") or name
     return _beginning(known_names.topics(source, None if "://" in source else root), incomplete)
 
 
 def complete_lakes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Lakes, then other directories. Where there is no lake, the shell completes directories by itself."""
+    """Return lakes, then other directories. Without a lake, the shell completes directories by itself."""
     from click.shell_completion import CompletionItem
 
     lakes, others = known_names.lakes(incomplete)
@@ -94,7 +94,7 @@ def complete_lakes(_ctx: click.Context, _param: click.Parameter, incomplete: str
 
 
 def text(value: str) -> str:
-    """A name that the bus can carry: arguments may be any bytes, senders and types are UTF-8."""
+    """A sender or type, which is UTF-8; an argument may be any bytes."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
@@ -103,17 +103,17 @@ def text(value: str) -> str:
 
 
 def seconds(value: str) -> float:
-    """A time that may be zero."""
+    """A number of seconds that may be zero."""
     return _number(value, lowest="zero or more", fits=lambda found: found >= 0)
 
 
 def period(value: str) -> float:
-    """A time that may not."""
+    """A number of seconds above zero."""
     return _number(value, lowest="above zero", fits=lambda found: found > 0)
 
 
 def start(value: str) -> str | int:
-    """Where a subscriber begins: a word, or a sequence."""
+    """The start of a subscriber: a word, or a sequence."""
     if value in START_WORDS:
         return value
     try:
@@ -129,7 +129,7 @@ def _number(value: str, lowest: str, fits: Callable[[float], bool]) -> float:
         found = float(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a number") from None
-    if not fits(found):  # nan fits nothing
+    if not fits(found):  # nan is outside every range
         raise click.BadParameter(f"{value} is not {lowest}")
     return found
 
@@ -138,7 +138,7 @@ TIMES = click.IntRange(min=1)
 
 
 def format_option(human: str = "table") -> Decorator:
-    """``--format``: for the eye, or JSON."""
+    """``--format``: text or a table, or JSON."""
     return click.option(
         "--format",
         "form",
@@ -150,12 +150,12 @@ def format_option(human: str = "table") -> Decorator:
 
 
 master_option = click.option(
-    "--master", metavar="URL", help="Where Spark runs.  [default: all processors of this machine]"
+    "--master", metavar="URL", help="Master of Spark.  [default: all processors of this machine]"
 )
 
 
 def framing_options(raw: str) -> Decorator:
-    """``--null``, ``--length-prefixed`` and ``--raw``: how bodies follow each other in a pipe."""
+    """``--null``, ``--length-prefixed`` and ``--raw``: the separation of bodies in a pipe."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for flag, framing, explanation in (
@@ -163,9 +163,9 @@ def framing_options(raw: str) -> Decorator:
             (
                 "--length-prefixed",
                 Framing.LENGTH,
-                "Each body follows its length as 4 bytes, big-endian: any bytes.",
+                "Put the length, 4 bytes big-endian, before each body, which may be any bytes.",
             ),
-            ("--null", Framing.NULL, "Each body ends with a zero byte instead of a newline."),
+            ("--null", Framing.NULL, "End each body with a zero byte instead of a newline."),
         ):
             command = click.option(
                 flag, "framing", flag_value=framing.value, type=str, default=None, help=explanation
@@ -176,11 +176,11 @@ def framing_options(raw: str) -> Decorator:
 
 
 def words(given: tuple[str, ...]) -> list[str]:
-    """The values of an option that may be repeated and may hold several, apart by commas."""
+    """Return the values of an option that may be repeated and may have several, separated by commas."""
     return [word for value in given for word in value.split(",")]
 
 
 def sleep_until(due: float) -> None:
-    """Sleep until ``time.monotonic()`` reaches ``due``, however far away that is."""
+    """Sleep until ``time.monotonic()`` reaches ``due``, at any distance."""
     while (left := due - time.monotonic()) > 0:
         time.sleep(min(left, 3600.0))

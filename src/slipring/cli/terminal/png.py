@@ -16,7 +16,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def encode(array: Any) -> bytes:
-    """The file; ValueError if a PNG cannot hold the array."""
+    """Return the file; raise ValueError if a PNG cannot hold the array."""
     channels = 1 if array.ndim == 2 else array.shape[2] if array.ndim == 3 else 0
     bits = {"|u1": 8, "<u2": 16, ">u2": 16}.get(array.dtype.str)
     if bits is None or channels not in _COLOURS:
@@ -28,7 +28,7 @@ def encode(array: Any) -> bytes:
     packer = zlib.compressobj(6)
     parts = []
     for row in rows:
-        parts.append(packer.compress(b"\0" + row.tobytes()))  # 0: the row as it is
+        parts.append(packer.compress(b"\0" + row.tobytes()))  # 0: the row without a filter
     parts.append(packer.flush())
     header = struct.pack(">IIBBBBB", width, height, bits, _COLOURS[channels], 0, 0, 0)
     return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", b"".join(parts)) + _chunk(b"IEND", b"")

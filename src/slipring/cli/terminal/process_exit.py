@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the process ends: signals, closed pipes, and the last words on stderr.
+"""The end of the process: signals, closed pipes, and the last lines on stderr.
 
-SIGINT, SIGTERM and SIGHUP become one exception, so that every handle is closed on the way out; then the
-process dies of that same signal, because a shell decides by it whether to continue its script.  A closed
-stdout counts as SIGPIPE.  A second signal during the clean-up kills at once.
+SIGINT, SIGTERM and SIGHUP become one exception, so that all handles are closed. Then the process ends itself by the
+same signal, because a shell decides by it whether to continue its script. A closed stdout counts as SIGPIPE. A second
+signal during the clean-up ends the process at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """A signal asked the command to end."""
+    """A signal requested the end of the command."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
@@ -28,7 +28,7 @@ class Stopped(BaseException):
 
 
 def prepare() -> None:
-    """Descriptors 0 to 2 are taken, so that no segment becomes "stdout"; stdout can write every character."""
+    """Occupy descriptors 0 to 2, so that no segment becomes "stdout"; let stdout write every character."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
@@ -37,7 +37,7 @@ def prepare() -> None:
 
 
 def catch_signals() -> None:
-    """From here on they become ``Stopped``: there may be handles to close."""
+    """Turn signals into ``Stopped`` from now on, because there may be handles to close."""
     for signum in _HANDLED:
         if signal.getsignal(signum) != signal.SIG_IGN:
             signal.signal(signum, _stop)
@@ -51,26 +51,26 @@ def _stop(signum: int, _frame: FrameType | None) -> None:
 
 
 def die(signum: int) -> NoReturn:
-    """End by ``signum``'s default action, so that the parent sees which signal it was."""
+    """End by the default action of ``signum``, so that the parent sees the signal."""
     discard_output()
     signal.signal(signum, signal.SIG_DFL)
     os.kill(os.getpid(), signum)
-    sys.exit(128 + signum)  # reached where default actions are ignored: process 1 of a container
+    sys.exit(128 + signum)  # reached in process 1 of a container, where default actions are ignored
 
 
 def complain(line: str) -> None:
-    """One line on stderr, in the command's name."""
+    """Write one line on stderr, after the name of the command."""
     if sys.stderr is None:
         return
     try:
         sys.stderr.write(f"slipring: {line}\n")
         sys.stderr.flush()
     except OSError:
-        pass  # nobody reads stderr: there is no further place to complain
+        pass  # stderr has no reader: there is no other place for the message
 
 
 def flush() -> None:
-    """Write out what stdout still buffers; a reader that left counts as SIGPIPE."""
+    """Write out stdout's buffer; a closed pipe counts as SIGPIPE."""
     if sys.stdout is None:
         return
     try:
@@ -80,7 +80,7 @@ def flush() -> None:
 
 
 def discard_output() -> None:
-    """Point stdout at nothing, so that the interpreter's own flush at exit cannot fail or wait."""
+    """Redirect stdout to nothing, so that the interpreter's flush at exit cannot fail or wait."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)

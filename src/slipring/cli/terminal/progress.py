@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress on stderr: one live line on a terminal, a plain line now and then elsewhere."""
+"""Progress on stderr: one live line on a terminal, occasional plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Line:
 
 
 class Bar:
-    """The same for a job that knows how many steps it has: ``with Bar() as bar: job(progress=bar)``."""
+    """Shows a bar for a job with a known number of steps: ``with Bar() as bar: job(progress=bar)``."""
 
     def __init__(self) -> None:
         self._live: Any = None
@@ -96,7 +96,7 @@ class Bar:
             endings.complain(f"{at.done}/{at.total} samples  {at.text}")
 
     def say(self, text: str) -> None:
-        """A line that stays, above the bar where there is one."""
+        """Print a line that remains, above the bar if there is one."""
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False)
         else:

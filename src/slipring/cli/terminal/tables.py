@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data on stdout: JSON lines, a rich table on a terminal, plain columns in a pipe.
 
-Names, types and bodies come from strangers. Everything here but ``put`` escapes what a terminal would obey.
+Names, types and bodies are untrusted. Everything here except ``put`` escapes control characters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from slipring.cli.terminal.units import printable
+from slipring.units import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,22 +28,22 @@ Rows = Sequence[Sequence[str]]
 
 
 def stdout() -> BinaryIO:
-    """The byte stream behind stdout, or nowhere when the command was started without one."""
+    """Return the byte stream of stdout, or of /dev/null when the command has no stdout."""
     return cast(BinaryIO, sys.stdout.buffer if sys.stdout is not None else open(os.devnull, "wb"))
 
 
 def to_terminal() -> bool:
-    """Whether stdout is a terminal: what is written there may act on it."""
+    """Whether stdout is a terminal, on which output may act."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def on_terminal() -> bool:
-    """Whether stdout is a terminal that can do more than a pipe."""
+    """Whether stdout is a terminal with more abilities than a pipe."""
     return to_terminal() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def json_line(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
-    """Return ``value`` as one line of JSON; what is not printable is escaped, as JSON allows."""
+    """Return ``value`` as one line of JSON; characters that are not printable are escaped."""
     text = json.dumps(value, ensure_ascii=False, default=default)
     if not text.isprintable():
         text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
@@ -51,7 +51,7 @@ def json_line(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
 
 
 def put(data: bytes) -> None:
-    """Write ``data`` to stdout exactly as it is."""
+    """Write ``data`` to stdout unchanged."""
     out = stdout()
     out.write(data)
     out.flush()
@@ -66,7 +66,7 @@ def put_json(value: Any, default: Callable[[Any], Any] | None = None) -> None:
 
 
 def put_table(columns: Sequence[Column], rows: Rows, title: str = "") -> None:
-    """Show ``rows``; without any, only a terminal sees the headings."""
+    """Show ``rows``; without rows, show the headings on a terminal only."""
     if not on_terminal():
         heading = f"{printable(title)}\n" if title else ""
         put((heading + plain(columns, rows)).encode("utf-8", "backslashreplace"))
@@ -77,11 +77,11 @@ def put_table(columns: Sequence[Column], rows: Rows, title: str = "") -> None:
     needed = Console(width=_NO_LIMIT).measure(table).maximum
     Console(width=max(Console().width, needed)).print(
         table
-    )  # a narrow terminal wraps; no figure is cut short
+    )  # a narrow terminal wraps lines; no figure is cut
 
 
 def plain(columns: Sequence[Column], rows: Rows) -> str:
-    """Columns aligned with spaces, nothing cut off."""
+    """Return columns aligned with spaces, without cutting any text."""
     cells = [
         [column.title.upper() for column in columns],
         *([printable(cell) for cell in row] for row in rows),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The screen of ``slipring top``: rows that can be scrolled, sorted and filtered by keys, on the other screen of a
-terminal, which gets its own back however the command ends.
+"""The screen of ``slipring top``: rows that keys scroll, sort and filter, on the alternate screen of the terminal.
+
+Every end of the command restores the terminal.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from slipring.cli.terminal import tables
-from slipring.cli.terminal.units import counted, printable
+from slipring.units import counted, printable
 
 _ENTER, _LEAVE = b"\x1b[?1049h\x1b[?25l", b"\x1b[?25h\x1b[?1049l"
 _KEY = re.compile(r"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
@@ -36,14 +37,14 @@ _KEYS = "q quit  up/down scroll  s sort  / filter"
 
 
 def matches(topic: str, pattern: str) -> bool:
-    """Return whether ``name`` contains ``pattern``, or matches it if it has wildcards; case is ignored."""
+    """Whether ``topic`` contains ``pattern``, or matches it if it has wildcards; case is ignored."""
     topic, pattern = topic.lower(), pattern.lower()
     return fnmatchcase(topic, pattern) if set(pattern) & set("*?[") else pattern in topic
 
 
 @dataclass
 class View:
-    """What is shown of the rows: in which order, which names, from which row on."""
+    """The visible part of the rows: order, filter and first row."""
 
     orders: Sequence[str]
     order: str
@@ -52,7 +53,7 @@ class View:
     typing: bool = False
 
     def press(self, key: str, page: int) -> bool:
-        """Do what a key asks for; False if that is to end."""
+        """Act on a key; return False if the key ends the screen."""
         if self.typing:
             self._type(key)
             return True
@@ -83,7 +84,7 @@ class View:
     def lines(
         self, title: str, heading: str, rows: Sequence[str], hidden: int, height: int, width: int
     ) -> list[str]:
-        """The screen: ``rows`` are those the filter lets pass, ``hidden`` the number of the others."""
+        """Return the lines of the screen; rows: those that match the filter; hidden: the number of the others."""
         page = max(height - 3, 1)
         self.first = min(max(self.first, 0), max(len(rows) - page, 0))
         shown = rows[self.first : self.first + page]
@@ -107,7 +108,7 @@ class View:
 
 
 class Screen:
-    """The other screen of the terminal, and its keys where stdin is a terminal too."""
+    """The alternate screen of the terminal, and its keys if stdin is a terminal, too."""
 
     def __init__(self) -> None:
         self._keys = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
@@ -125,21 +126,21 @@ class Screen:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         if self._keys is not None and self._settings is not None:
-            with contextlib.suppress(termios.error):  # the terminal is gone
+            with contextlib.suppress(termios.error):  # the terminal was closed
                 termios.tcsetattr(self._keys, termios.TCSANOW, self._settings)
         with contextlib.suppress(OSError):
             tables.put(_LEAVE)
 
     @staticmethod
     def size() -> tuple[int, int]:
-        """Rows and columns of the terminal itself: $LINES and $COLUMNS do not change with its window."""
+        """Return the terminal's rows and columns; $LINES and $COLUMNS do not follow its window."""
         found = os.get_terminal_size(sys.stdout.fileno())
-        return found.lines or 24, found.columns or 80  # a terminal that does not know its size has none
+        return found.lines or 24, found.columns or 80  # some terminals report no size
 
     def draw(self, lines: Sequence[str]) -> None:
         """Show ``lines``, the second one as a heading."""
         styled = [f"\x1b[1m{line}\x1b[m" if at == 1 else line for at, line in enumerate(lines)]
-        text = "\x1b[H" + "\r\n".join(f"\x1b[K{line}" for line in styled)  # a full line ends at the edge
+        text = "\x1b[H" + "\r\n".join(f"\x1b[K{line}" for line in styled)  # a full line needs no erasing
         tables.put(text.encode("utf-8", "backslashreplace"))
 
     def key(self, due: float) -> str | None:
@@ -155,6 +156,6 @@ class Screen:
 
     def _read(self, descriptor: int) -> None:
         typed = os.read(descriptor, 1024)
-        if not typed:  # hung up: there will be no more keys
+        if not typed:  # hung up: no more keys will come
             self._keys = None
         self._pressed += _KEY.findall(typed.decode(errors="replace"))

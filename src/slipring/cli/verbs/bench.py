@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring bench``: what Slipring does on this machine."""
+"""``slipring bench``: the speed of Slipring on this machine."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from slipring.cli.terminal import tables
 from slipring.cli.terminal.options import TIMES, Decorator, Target, format_option, period
 from slipring.cli.terminal.process_exit import complain
 from slipring.cli.terminal.progress import Bar
-from slipring.cli.terminal.units import printable
+from slipring.units import printable
 
 _OUT = Path("slipring-bench")
 
 
 def run_options(suite: Suite) -> Decorator:
-    """What to measure, how often and how long, and where the samples go."""
+    """The options for the amount of measurement, and for the place of the samples."""
     options = (
-        click.option("--quick", is_flag=True, help="The main cases only: about a minute."),
+        click.option("--quick", is_flag=True, help="Measure the main cases only: about a minute."),
         click.option(
             "--only",
             type=click.Choice(list(suite.questions)),
             multiple=True,
             metavar="QUESTION",
-            help=f"Ask this question only; may be repeated: {', '.join(suite.questions)}.",
+            help=f"Measure this question only; may be repeated: {', '.join(suite.questions)}.",
         ),
-        click.option("--rounds", type=TIMES, help="Interleaved rounds of samples.  [default: 5, quick: 2]"),
+        click.option("--rounds", type=TIMES, help="Number of interleaved rounds.  [default: 5, quick: 2]"),
         click.option(
             "--seconds",
             type=period,
@@ -47,7 +47,7 @@ def run_options(suite: Suite) -> Decorator:
             "limit_s",
             type=period,
             metavar="SECONDS",
-            help="Begin no round that would not end within it.  [default: 660, quick: 50]",
+            help="Time for all rounds; no round begins that would exceed it.  [default: 660, quick: 50]",
         ),
         click.option(
             "--out",
@@ -58,7 +58,7 @@ def run_options(suite: Suite) -> Decorator:
             "--show",
             "kept",
             type=click.Path(dir_okay=False, exists=True, path_type=Path),
-            help="Measure nothing; show a run that was kept.",
+            help="Measure nothing; show the samples of an earlier run.",
         ),
         format_option(),
     )
@@ -87,9 +87,9 @@ def command(
 ) -> int:
     """Measure Slipring on this machine, in interleaved rounds: rates, latencies, wake-ups and bandwidth.
 
-    A full run takes up to eleven minutes, --quick about a minute. Times are this machine's; compare within a run.
-    Nothing is left behind but the samples below --out. The topics are in a directory of their own under --root, as
-    long as the run lasts. Other transports and C programs are measured by `make bench` in a checkout.
+    A full run takes up to eleven minutes, --quick about a minute. Compare figures of one run only: they depend on this
+    machine. The run leaves only the samples in --out; its topics are in a temporary directory under --root. In a
+    checkout, `make bench` also measures other transports and C programs.
     """
     if kept is not None:
         found = read_kept(kept)
@@ -106,13 +106,13 @@ def command(
 
 def existing_root(target: Target) -> Path | None:
     if target.root is not None and not Path(target.root).is_dir():
-        raise click.UsageError(f"--root {target.root} is not a directory: make it, or leave --root out")
+        raise click.UsageError(f"--root {target.root} is not a directory: create it, or omit --root")
     return Path(target.root) if target.root is not None else None
 
 
 @contextmanager
 def folder(out: Path | None) -> Iterator[None]:
-    """Create the directory before measuring, so that a wrong path fails at once; an interrupted run leaves none."""
+    """Create the directory before measuring, so that a wrong path fails at once; remove it after an interrupted run."""
     if out is None or out.is_dir():
         yield
         return
@@ -137,7 +137,7 @@ def read_kept(file: Path) -> dict[str, Any]:
         raise click.BadParameter(f"{file} is not JSON", param_hint="--show") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise click.BadParameter(
-            f"{file} is not a run of this version's `slipring bench`", param_hint="--show"
+            f"{file} is not a run of `slipring bench` of this version", param_hint="--show"
         )
     return found
 
@@ -155,7 +155,7 @@ def show(found: dict[str, Any], shown: list[report.Table], remarks: list[str], f
 
 
 def complain_of(failed: list[str]) -> int:
-    """The exit code of the command."""
+    """Return the exit code of the command."""
     for text in failed:
         complain(printable(f"failed: {text}"))
     return 1 if failed else 0

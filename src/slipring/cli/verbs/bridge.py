@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring bridge``: a bus over the network."""
+"""``slipring bridge``: topics over the network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from slipring.cli.terminal.options import (
 )
 from slipring.cli.terminal.process_exit import complain
 from slipring.cli.terminal.tables import Column
-from slipring.cli.terminal.units import number
+from slipring.units import number
 
 _COLUMNS = (
     Column("topic"),
@@ -43,8 +43,8 @@ _COLUMNS = (
 def command() -> None:
     """Carry topics between hosts, through ZeroMQ.
 
-    `serve` exports a bus of this host; elsewhere it is then the bus zmq+tcp://HOST:PORT/BUS, for programs and
-    for every other verb. `mirror` copies topics from one bus to another. `keys` makes keys for both.
+    `serve` exports a bus of this host; programs and all other verbs reach it from other hosts as the bus
+    zmq+tcp://HOST:PORT/BUS. `mirror` copies topics from one bus to another. `keys` makes keys for both.
     """
 
 
@@ -55,7 +55,7 @@ class _Complaints(logging.Handler):
 
 @contextlib.contextmanager
 def _complaining() -> Iterator[None]:
-    """What the bridge logs goes to stderr: topics that cannot be used, peers that are refused."""
+    """Write the bridge's log to stderr: topics that cannot be used, peers that are refused."""
     log, handler = logging.getLogger("slipring.bridge"), _Complaints(logging.WARNING)
     log.addHandler(handler)
     try:
@@ -68,27 +68,31 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, False, ())}
 
 
-_CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="A TOML file; options win over it.")
+_CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="A TOML file; options override it.")
 
 
 @command.command(short_help="Export a bus to other hosts.")
 @click.option(
-    "--address", metavar="tcp://HOST:PORT", help="Where to listen.  [default: tcp://127.0.0.1:5555]"
+    "--address", metavar="tcp://HOST:PORT", help="Address to listen on.  [default: tcp://127.0.0.1:5555]"
 )
-@click.option("--key", metavar="FILE", help="This server's secret key; clients then need keys too.")
+@click.option("--key", metavar="FILE", help="The server's secret key; clients then need keys, too.")
 @click.option("--clients", metavar="DIR", help="The public keys of the clients that may connect.")
+@click.option("--insecure", is_flag=True, help="Allow other addresses than loopback without keys.")
 @click.option(
-    "--insecure", is_flag=True, help="Without keys, listen on other addresses than this host's own."
+    "--linger", "linger_s", type=seconds, help="Time for which a disconnected client keeps its handles."
 )
-@click.option("--linger", "linger_s", type=seconds, help="How long a client that is gone keeps its handles.")
 @click.option(
     "--max-message", metavar="SIZE", help="The largest message a client may publish.  [default: 64MiB]"
 )
-@click.option("--state", metavar="DIR", help="Where to note what was published.  [default: beside the bus]")
+@click.option(
+    "--state",
+    metavar="DIR",
+    help="Directory of sequences of published messages.  [default: beside the bus]",
+)
 @_CONFIG
 @click.pass_obj
 def serve(target: Target, /, config: str | None, **options: Any) -> None:
-    """Export a bus until stopped. The first line on stdout is the bus's address."""
+    """Export a bus until stopped. The first line on stdout is the address of the bus."""
     from slipring.bridge import Server
     from slipring.bridge.config import load
 
@@ -106,18 +110,29 @@ def serve(target: Target, /, config: str | None, **options: Any) -> None:
     "source",
     metavar="BUS",
     shell_complete=complete_buses,
-    help="Name or address.  [default: --bus]",
-)
-@click.option("--to", "target_bus", metavar="BUS", shell_complete=complete_buses, help="Name or address.")
-@click.option("--name", help="Of this mirror: restarted with the same one, it goes on.  [default: mirror]")
-@click.option(
-    "--start", type=start, metavar="new|last|oldest|SEQ", help="Where a first run begins.  [default: oldest]"
+    help="Name or address of the source.  [default: --bus]",
 )
 @click.option(
-    "--lossy", is_flag=True, help="Never delay publishers of reliable topics; what is missed is counted."
+    "--to",
+    "target_bus",
+    metavar="BUS",
+    shell_complete=complete_buses,
+    help="Name or address of the target.",
 )
-@click.option("--interval", type=period, default=1.0, show_default=True, help="Seconds between two reports.")
-@click.option("--seconds", "limit_s", type=seconds, help="End after so long.")
+@click.option(
+    "--name", help="Name of this mirror; a restart with the same name continues it.  [default: mirror]"
+)
+@click.option(
+    "--start",
+    type=start,
+    metavar="new|last|oldest|SEQ",
+    help="First message of the first run.  [default: oldest]",
+)
+@click.option(
+    "--lossy", is_flag=True, help="Never delay publishers of reliable topics; count missed messages."
+)
+@click.option("--interval", type=period, default=1.0, show_default=True, help="Time between two reports.")
+@click.option("--seconds", "limit_s", type=seconds, help="End after this time.")
 @_CONFIG
 @format_option()
 @click.pass_obj
@@ -133,11 +148,10 @@ def mirror(
     target_bus: str | None,
     **options: Any,
 ) -> None:
-    """Copy each TOPIC (a name or a glob; NEWNAME may hold * for its name) until stopped.
+    """Copy each TOPIC until stopped. TOPIC is a name or a pattern; * in NEWNAME stands for its name.
 
-    Every message is published once at the target, with its sender, type and time stamp, whatever is killed
-    and restarted meanwhile. Lag and loss are shown live; with --format json, one object per interval and
-    line.
+    Every message is published once at the target, with its sender, type and time stamp, also if processes are killed
+    and restarted meanwhile. Lag and loss are shown live; with --format json, one object per interval and line.
     """
     from slipring.bridge.config import load
 
@@ -224,11 +238,11 @@ def keys(directory: str, name: str) -> None:
         tables.put_line(str(path))
 
 
-@command.command(short_help="Forget what was passed on into topics that are gone.")
-@click.option("--state", metavar="DIR", help="Where it was noted.  [default: beside the bus]")
+@command.command(short_help="Remove records about topics that no longer exist.")
+@click.option("--state", metavar="DIR", help="Directory of the records.  [default: beside the bus]")
 @click.pass_obj
 def tidy(target: Target, state: str | None) -> None:
-    """Remove the notes of servers and mirrors about topics of this bus that do not exist any more."""
+    """Remove the records of servers and mirrors about topics of this bus that no longer exist."""
     from slipring.bridge import origin_files
 
     with target.open() as bus:

@@ -15,7 +15,7 @@ from slipring.cli.terminal.counters import Stats, living, survey
 from slipring.cli.terminal.known_names import buses
 from slipring.cli.terminal.options import Target, format_option
 from slipring.cli.terminal.tables import Column
-from slipring.cli.terminal.units import counted, number, printable, size
+from slipring.units import counted, number, printable, size
 
 _COLUMNS = (
     Column("bus"),
@@ -31,15 +31,15 @@ _USERS = ("publishers", "writers", "readers")
 @format_option()
 @click.pass_obj
 def command(target: Target, form: str) -> int:
-    """List the buses of --root: their topics and cells, the memory these take, the living processes that use them.
+    """List the buses of --root with their topics and cells, their memory, and the living processes that use them.
 
-    A bus that you may not read is not listed. A topic that cannot be read counts as a topic without processes; the exit
-    code is then 1.
+    Buses without read permission are not listed. A topic that cannot be read counts as a topic without processes; the
+    exit code is then 1.
     """
     with target.open() as bus:
         root = bus.root
     if "://" in root:
-        raise click.UsageError(f"{root} is another host: `slipring buses` lists those of this one")
+        raise click.UsageError(f"{root} is on another host: `slipring buses` lists the buses of this host")
     found = [_record(name, root) for name in buses(root)]
     if form == "json":
         tables.put_json(found)
@@ -71,13 +71,13 @@ def _record(name: str, root: str) -> dict[str, Any]:
 
 
 def _processes(stats: Stats) -> set[int]:
-    """The living processes in the tables of a topic or of cells; a topic's "writers" is a setting."""
+    """Return the living processes in the tables of a topic or of cells; the "writers" of a topic is a setting."""
     users = [entry for name in _USERS if isinstance(stats.get(name), list) for entry in stats[name]]
     return {entry["pid"] for entry in living(users)}
 
 
 def _bytes(path: str) -> int:
-    """The memory or disk that the files of a bus take; one that vanishes meanwhile takes none."""
+    """Return the memory or disk space of the files of a bus, without files that are removed meanwhile."""
     taken = 0
     try:
         with os.scandir(path) as files:

@@ -18,11 +18,9 @@ from slipring.cli.terminal.options import Target, complete_services, seconds
 @click.argument("service", shell_complete=complete_services)
 @click.argument("method")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]...")
-@click.option(
-    "--timeout", type=seconds, default=5.0, show_default=True, help="How long to wait for the answer."
-)
-@click.option("--wait", type=seconds, default=0.0, help="How long to wait for a server to be there.")
-@click.option("--stream", is_flag=True, help="Print the parts of an answer as they come, one a line.")
+@click.option("--timeout", type=seconds, default=5.0, show_default=True, help="Time to wait for the answer.")
+@click.option("--wait", type=seconds, default=0.0, help="Time to wait for a server.")
+@click.option("--stream", is_flag=True, help="Print the parts of an answer as they arrive, one per line.")
 @click.pass_obj
 def command(
     target: Target,
@@ -35,7 +33,7 @@ def command(
 ) -> None:
     """Call METHOD of SERVICE and print its answer as JSON.
 
-    Each ARGUMENT is JSON (1, true, '"text"', '[1, 2]'), or else taken as text; NAME=JSON is a named one.
+    Each ARGUMENT is JSON (1, true, '"text"', '[1, 2]') or plain text; NAME=JSON is a named argument.
     """
     args, kwargs = _arguments(arguments)
     with (
@@ -60,7 +58,7 @@ def _arguments(given: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
         if equals and name.isidentifier():
             kwargs[name] = _value(value)
         elif kwargs:
-            raise click.UsageError(f"{argument!r} follows a named argument: put it before")
+            raise click.UsageError(f"{argument!r} follows a named argument: put it before the named ones")
         else:
             args.append(_value(argument))
     return args, kwargs
@@ -74,7 +72,7 @@ def _value(text: str) -> Any:
 
 
 def _plain(value: object) -> object:
-    """What JSON does not know: bytes as {"base64": …}, the rest as text."""
+    """Convert values without a JSON type: bytes to {"base64": …}, others to text."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return {"base64": base64.b64encode(value).decode()}
     return str(value)

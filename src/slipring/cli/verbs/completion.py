@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring completion``: verbs, options, buses, topics, cursors and lakes at the press of Tab."""
+"""``slipring completion``: completion of verbs, options, buses, topics, cursors and lakes in a shell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 class Bash(BashComplete):
-    """Bash splits words at ':' and '='. Join the pieces of an address again."""
+    """Join the pieces of an address, which bash splits at ':' and '='."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         number = int(os.environ["COMP_CWORD"])
@@ -46,11 +46,11 @@ def prepare() -> None:
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 @click.option(
-    "--install", is_flag=True, help="Write the script where the shell finds it, instead of to stdout."
+    "--install", is_flag=True, help="Write the script to the shell's directory instead of to stdout."
 )
 @click.pass_context
 def command(ctx: click.Context, shell: str | None, install: bool) -> None:
-    """Print the completion script of SHELL, or install it for this user. SHELL is that of $SHELL unless given."""
+    """Print the completion script for SHELL, by default $SHELL, or install it for this user."""
     shell = shell or Path(os.environ.get("SHELL", "")).name
     found = get_completion_class(shell) if shell in SHELLS else None
     if found is None:
@@ -69,7 +69,7 @@ def command(ctx: click.Context, shell: str | None, install: bool) -> None:
 
 
 def place(shell: str) -> Path:
-    """Where ``shell`` looks for a user's completion of the command."""
+    """Return the path where ``shell`` looks for a user's completions."""
     home = Path.home()
     data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share")
     if shell == "bash":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring doctor``: whether every segment is sound, what dead processes left behind, and this machine."""
+"""``slipring doctor``: check every segment, files of crashed processes, and this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slipring.cli.terminal.host_checks import OK, PROBLEM, Check
 from slipring.cli.terminal.options import Target, format_option
 from slipring.cli.terminal.process_exit import complain
 from slipring.cli.terminal.tables import Column
-from slipring.cli.terminal.units import counted
+from slipring.units import counted
 
 Findings = Sequence[Mapping[str, Any]]
 _COLUMNS = (Column("topic"), Column("severity"), Column("finding"), Column("action"))
@@ -21,17 +21,15 @@ _MACHINE = (Column("machine"), Column("found"), Column("state"))
 
 
 @click.command()
-@click.option(
-    "--repair/--dry-run", default=False, help="Clear what can be cleared, or only say so (the default)."
-)
+@click.option("--repair/--dry-run", default=False, help="Clear leftovers, or only list them (the default).")
 @format_option()
 @click.pass_obj
 def command(target: Target, repair: bool, form: str) -> int:
-    """Check every segment, find what dead processes left, and check this machine.
+    """Check every segment, find files of crashed processes, and check this machine.
 
-    Machine: free space, page size, features of the kernel, limits, clock source, Java for Spark. The exit code is 1
-    while problems remain; --repair checks again after clearing. What a killed process left is a note, not a problem:
-    the next process that uses the topic clears it.
+    The machine's checks are free space, page size, kernel features, limits, clock source, and Java for Spark. The exit
+    code is 1 while problems remain; --repair checks again after clearing. Leftovers of killed processes are notes, not
+    problems: the next process that uses the topic clears them.
     """
     with target.open() as bus:
         checked = len(bus.contents())
@@ -48,7 +46,9 @@ def command(target: Target, repair: bool, form: str) -> int:
         _put_machine(machine)
     if form == "table" and problems:
         fix = (
-            "no repair clears the rest" if repair else "`slipring doctor --repair` clears what can be cleared"
+            "the rest cannot be cleared by --repair"
+            if repair
+            else "`slipring doctor --repair` clears those that can be cleared"
         )
         complain(f"error: {counted(len(problems), 'problem')} {'left' if repair else 'found'} ({fix})")
     if form == "table" and unfit:

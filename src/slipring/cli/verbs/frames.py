@@ -15,7 +15,7 @@ from slipring.cli.terminal.counters import Stats, report, survey
 from slipring.cli.terminal.known_names import hinted
 from slipring.cli.terminal.options import Target, complete_topics, format_option, seconds
 from slipring.cli.terminal.tables import Column
-from slipring.cli.terminal.units import number, size
+from slipring.units import number, size
 
 _COLUMNS = (
     Column("topic"),
@@ -31,8 +31,8 @@ _COLUMNS = (
 @click.command()
 @click.argument("topic", required=False, shell_complete=complete_topics)
 @click.option("--save", metavar="FILE", help="Save the newest frame: .png, .npy, or - for a PNG to stdout.")
-@click.option("--stream", metavar="NAME", help="Of this stream; needed if there are several.")
-@click.option("--timeout", type=seconds, help="Wait so long for a frame; else until one comes.")
+@click.option("--stream", metavar="NAME", help="Save a frame of this stream; required if there are several.")
+@click.option("--timeout", type=seconds, help="Time to wait for a frame.  [default: no limit]")
 @format_option()
 @click.pass_obj
 def command(
@@ -40,11 +40,11 @@ def command(
 ) -> int:
     """List the streams of TOPIC, or of all frames topics; or save a frame of TOPIC.
 
-    A PNG holds grey, RGB or RGBA of 8 or 16 bits; .npy holds every array. The exit code is 1 if --timeout
-    ends before there is a frame.
+    A PNG file can have grey, RGB or RGBA of 8 or 16 bits, a .npy file every array. The exit code is 1 if no frame
+    arrives within --timeout.
     """
     if save is None and (stream is not None or timeout is not None):
-        raise click.UsageError("--stream and --timeout belong to --save")
+        raise click.UsageError("--stream and --timeout require --save")
     if save is not None and topic is None:
         raise click.UsageError("--save needs TOPIC")
     if save == "-" and tables.to_terminal():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring hz``: how often messages come."""
+"""``slipring hz``: the rate of messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slipring.cli.terminal.intervals import Arrivals, Stamped
 from slipring.cli.terminal.known_names import awaited
 from slipring.cli.terminal.options import TIMES, Target, complete_topics, format_option, period
 from slipring.cli.terminal.process_exit import Stopped, complain
-from slipring.cli.terminal.units import counted, duration, frequency, number, speed
+from slipring.units import counted, duration, frequency, number, speed
 
 _BATCH = 1024
 _GAPS = ("min", "median", "p99", "max")
@@ -26,7 +26,7 @@ _GAPS = ("min", "median", "p99", "max")
 @click.command()
 @click.argument("topic", shell_complete=complete_topics)
 @click.option("--count", type=TIMES, help="End after this many messages.")
-@click.option("--for", "for_s", type=period, metavar="SECONDS", help="End after so much time.")
+@click.option("--for", "for_s", type=period, metavar="SECONDS", help="End after this time.")
 @click.option(
     "--window",
     "window_s",
@@ -41,16 +41,16 @@ _GAPS = ("min", "median", "p99", "max")
 def command(
     target: Target, topic: str, count: int | None, for_s: float | None, window_s: float, form: str
 ) -> None:
-    """Measure TOPIC: messages and bytes per second, and the gaps between messages.
+    """Measure TOPIC: messages and bytes per second, and the intervals between messages.
 
-    The first message starts the clock and is not counted; while there is none, stderr shows a note now and then.
-    Reads without delaying any publisher; where it cannot keep up, lost messages count in the rate, and bytes per
-    second assume they were like the others. The total comes last, also after Ctrl-C. The topic need not exist yet.
+    The first message starts the clock and is not counted; until then, notes on stderr show that hz waits. It never
+    delays a publisher. When it cannot keep up, lost messages count in the rate, and bytes per second assume that they
+    had the average size. The total is printed last, also after Ctrl-C. The topic need not exist yet.
     """
     if is_pattern(topic):
         check_pattern(topic)
         raise click.UsageError(
-            f"hz measures one topic, and {topic!r} is a pattern: `slipring top --filter` has several"
+            f"hz measures one topic, and {topic!r} is a pattern: use `slipring top --filter` for several topics"
         )
     stop_at = time.monotonic() + for_s if for_s else math.inf
     with target.open() as bus:
@@ -73,7 +73,7 @@ def command(
 
 
 class Silence:
-    """Report on stderr that no message arrives, and possible senders: after one window, then less often."""
+    """Report on stderr that no message arrives, and the possible causes: after one window, then less often."""
 
     def __init__(self, bus: slipring.Bus, topic: str, window_s: float) -> None:
         self._bus = bus
@@ -83,7 +83,7 @@ class Silence:
 
     @property
     def due_s(self) -> float:
-        """When to report next, of ``time.monotonic()``."""
+        """Return the ``time.monotonic()`` of the next report."""
         return self._begun_s + self._wait_s
 
     @property
@@ -103,7 +103,7 @@ class Silence:
 
 
 class Meter:
-    """Reads a subscriber, window by window, until ``count`` messages or ``stop_at``."""
+    """Reads a subscriber in windows until ``count`` messages or ``stop_at``."""
 
     def __init__(self, subscriber: slipring.Subscriber, count: float, stop_at: float) -> None:
         self.total = Arrivals()
@@ -119,7 +119,7 @@ class Meter:
         return self._last is not None
 
     def window(self, length_s: float) -> Arrivals | None:
-        """The next window, or ``None`` at the end."""
+        """Return the next window, or ``None`` at the end."""
         if self._left <= 0 or self._last is None or time.monotonic() >= self._stop_at:
             return None
         found = Arrivals()
@@ -134,7 +134,7 @@ class Meter:
         return found
 
     def begin(self, until_s: float) -> bool:
-        """Wait for the message that starts the clock, at the time it was published; False if none comes in time."""
+        """Start the clock at the time stamp of the first message; return False if none arrives in time."""
         wait_s = min(until_s, self._stop_at) - time.monotonic()
         first = self._subscriber.recv(timeout=max(wait_s, 0.0))
         if first is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring info``: everything known about one topic, or about cells."""
+"""``slipring info``: everything about one topic, or about cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slipring.cli.terminal import tables
 from slipring.cli.terminal.known_names import hinted
 from slipring.cli.terminal.options import Target, complete_contents, format_option
 from slipring.cli.terminal.tables import Column
-from slipring.cli.terminal.units import duration, moment, number, size
+from slipring.units import duration, moment, number, size
 
 _WORDS = [
     "name",
@@ -36,9 +36,9 @@ _WORDS = [
 @format_option()
 @click.pass_obj
 def command(target: Target, topic: str, form: str) -> None:
-    """Show all about TOPIC.
+    """Show everything about TOPIC.
 
-    Its settings and counters, its publishers, its readers with lag and loss, its cursors with age and lag.
+    That is its settings and counters, its publishers, its readers with lag and loss, its cursors with age and lag.
     """
     with target.open() as bus, hinted(bus, topic):
         stats = bus.stats(topic)
@@ -69,7 +69,7 @@ def _title(name: str) -> str:
 
 
 def _text(name: str, value: Any) -> str:
-    """The value as people read it; its unit is in its name."""
+    """Return the value in readable form; its unit follows from its name."""
     if value is None:
         return "-"
     if isinstance(value, bool):

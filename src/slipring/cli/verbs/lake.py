@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring lake ls|verify|compact``: recordings on disk. Spark is not needed for these."""
+"""``slipring lake ls|verify|compact``: recordings on disk, without Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slipring.cli.terminal.options import complete_lakes, format_option, seconds
 from slipring.cli.terminal.process_exit import complain
 from slipring.cli.terminal.progress import Line
 from slipring.cli.terminal.tables import Column
-from slipring.cli.terminal.units import counted, moment, number, size
+from slipring.units import counted, moment, number, size
 
 if TYPE_CHECKING:
     from slipring.pipelines.lake.contents import Generation
@@ -34,14 +34,14 @@ _COLUMNS = (
 
 @click.group(short_help="List, verify and compact recordings.")
 def command() -> None:
-    """Recordings on disk: what `slipring record` wrote."""
+    """List, verify and compact the recordings of `slipring record` on disk."""
 
 
-@command.command(short_help="What is recorded.")
+@command.command(short_help="List the recorded topics.")
 @click.argument("lake", shell_complete=complete_lakes)
 @format_option()
 def ls(lake: str, form: str) -> None:
-    """List what is recorded in LAKE: a row for each topic and each of its lives (generations)."""
+    """List the recorded topics in LAKE: one row for each topic and generation."""
     from slipring.pipelines.lake import Lake
     from slipring.pipelines.lake.contents import contents
 
@@ -54,7 +54,7 @@ def ls(lake: str, form: str) -> None:
         tables.put_table(_COLUMNS, [_row(one) for one in generations])
     for session in found.state.sessions.values():
         if not session.finished:
-            complain(f"recording {session.id} is not ended: the next `slipring record` continues it")
+            complain(f"recording {session.id} is open: the next `slipring record` continues it")
 
 
 def _row(one: Generation) -> list[str]:
@@ -72,14 +72,14 @@ def _row(one: Generation) -> list[str]:
     ]
 
 
-@command.command(short_help="Prove that nothing is missing or damaged.")
+@command.command(short_help="Check that nothing is missing or damaged.")
 @click.argument("lake", shell_complete=complete_lakes)
 @format_option("text")
 def verify(lake: str, form: str) -> int:
-    """Look at every log entry, file and row of LAKE.
+    """Check every log entry, file and row of LAKE.
 
-    Complete means: each file is what was written; within a recording the offsets of each topic are
-    contiguous, gaps accounted for; no message is there twice. What is wrong is named, and the exit code is 1.
+    A complete lake has unchanged files, no message twice, and within a recording contiguous offsets of each topic, with
+    gaps recorded. Each error is named, and the exit code is then 1.
     """
     from slipring.pipelines.lake.verify import verify as look
     from slipring.pipelines.progress import Meter
@@ -121,13 +121,13 @@ def verify(lake: str, form: str) -> int:
     default=600.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long replaced files are kept for readers that still use them.",
+    help="Time for which replaced files are kept for their readers.",
 )
 @format_option("text")
 def compact(lake: str, target: int, keep_s: float, form: str) -> None:
-    """Merge the small files of LAKE, topic by topic and day by day. What is recorded stays the same.
+    """Merge the small files of LAKE for each topic and day. The recorded messages stay the same.
 
-    It may be done while others read or record.
+    Other processes may read or record meanwhile.
     """
     from slipring.pipelines.lake import Lake
     from slipring.pipelines.lake.compact import compact as merge

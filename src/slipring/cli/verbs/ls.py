@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring ls``: the topics of a bus, and what else is on it."""
+"""``slipring ls``: the topics and cells of a bus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slipring.cli.terminal.counters import Stats, Survey, living, report, survey
 from slipring.cli.terminal.known_names import other_buses
 from slipring.cli.terminal.options import Target, format_option
 from slipring.cli.terminal.tables import Column
-from slipring.cli.terminal.units import number, printable, size
+from slipring.units import number, printable, size
 
 _COLUMNS = (
     Column("topic"),
@@ -41,7 +41,7 @@ _OTHERS = (
 @format_option()
 @click.pass_obj
 def command(target: Target, form: str) -> int:
-    """List the topics: how they deliver, how large they are, what they retain, who uses them. Then cells.
+    """List the topics with their delivery, size, retained messages and users; then the cells.
 
     A topic that cannot be read is reported on stderr, and the exit code is 1.
     """

@@ -12,13 +12,13 @@ from slipring.cli.terminal.process_exit import complain
 
 @click.group(short_help="Run declarative pipelines between topics and tables.")
 def command() -> None:
-    """Spark's own declarative pipelines (spark-pipelines), with topics as sources and sinks."""
+    """Run Spark's declarative pipelines (spark-pipelines) with topics as sources and sinks."""
 
 
-@command.command(short_help="Write an example that runs.")
+@command.command(short_help="Write an example project.")
 @click.argument("directory")
 def init(directory: str) -> None:
-    """Write a commented project into DIRECTORY: topic to table to topic."""
+    """Write a commented example project into DIRECTORY: from a topic to a table to a topic."""
     from slipring.pipelines import declarative
 
     for path in declarative.init(directory):
@@ -29,7 +29,7 @@ def init(directory: str) -> None:
 @command.command(short_help="Run a pipeline once.")
 @click.argument("path", metavar="FILE")
 @click.option("--master", metavar="URL", help="local[N,4], or a Connect server: sc://HOST.")
-@click.option("--dry-run", "dry", is_flag=True, help="Only check the definitions.")
+@click.option("--dry-run", "dry", is_flag=True, help="Check the definitions only.")
 @click.option(
     "--full-refresh",
     multiple=True,
@@ -37,7 +37,7 @@ def init(directory: str) -> None:
     help="Recompute this table from the beginning; may be repeated.",
 )
 @click.option("--full-refresh-all", is_flag=True, help="Recompute all tables from the beginning.")
-@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's; may be repeated.")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; may be repeated.")
 @click.pass_obj
 def run(
     target: Target,
@@ -48,10 +48,10 @@ def run(
     full_refresh_all: bool,
     conf: tuple[str, ...],
 ) -> None:
-    """Run the pipeline of FILE (a spark-pipeline.yml, or its directory) once: what is new is handled.
+    """Run the pipeline of FILE, a spark-pipeline.yml or its directory, once for all new messages.
 
-    Its definitions see --bus and --root as $SLIPRING_BUS and $SLIPRING_ROOT. Tables are kept beside the file,
-    unless --master is a Connect server, which has its own place for them.
+    Its definitions read --bus and --root from $SLIPRING_BUS and $SLIPRING_ROOT. Tables are stored beside the file, except
+    by a Connect server (--master sc://HOST), which stores them elsewhere.
     """
     from slipring.pipelines import declarative
 
@@ -77,6 +77,6 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _put(line: str) -> None:
-    """What a person wants to follow; the rest is in the error, if there is one."""
+    """The lines that show progress; an error repeats the rest."""
     if ": Flow " in line or line.endswith("COMPLETED."):
         complain(line.partition(": ")[2])

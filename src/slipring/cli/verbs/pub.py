@@ -27,7 +27,7 @@ from slipring.cli.terminal.options import (
     text,
 )
 from slipring.cli.terminal.process_exit import complain
-from slipring.cli.terminal.units import counted
+from slipring.units import counted
 
 _LATE_S = 1.0
 
@@ -38,16 +38,19 @@ _LATE_S = 1.0
 @click.option("--type", "kind", type=text, default="", help="The type of every message.")
 @click.option("--sender", type=text, default="", help="The sender of every message.")
 @click.option(
-    "--delivery", type=click.Choice(["lossy", "reliable"]), help="For a new topic: lossy unless told."
+    "--delivery", type=click.Choice(["lossy", "reliable"]), help="Delivery of a new topic.  [default: lossy]"
 )
-@click.option("--capacity", metavar="SIZE", help="For a new topic, such as 64KiB or 1GiB.")
-@click.option("--timeout", type=seconds, help="How long a full topic may delay one message.")
+@click.option("--capacity", metavar="SIZE", help="Capacity of a new topic, such as 64KiB or 1GiB.")
+@click.option("--timeout", type=seconds, help="Time for which a full topic may delay a message.")
 @click.option("--wait-for", type=TIMES, metavar="N", help="Wait for N subscribers before the first message.")
 @click.option("--count", type=TIMES, help="Send the arguments this many times.")
 @click.option(
-    "--rate", type=period, metavar="HZ", help="Messages per second; arguments repeat until --count or Ctrl-C."
+    "--rate",
+    type=period,
+    metavar="HZ",
+    help="Messages per second; arguments are repeated until --count or Ctrl-C.",
 )
-@framing_options("All of stdin is one body.")
+@framing_options("Take all of stdin as one body.")
 @click.pass_obj
 def command(
     target: Target,
@@ -65,8 +68,8 @@ def command(
 ) -> None:
     """Publish each MESSAGE on TOPIC; without any, each line of stdin.
 
-    The topic is made when it is missing. A body is the exact bytes of the argument or line, without its
-    newline; --length-prefixed takes any bytes.
+    A missing topic is created. The body is exactly the bytes of the argument or line, without its newline; bodies of
+    any bytes need --length-prefixed.
     """
     _refuse_contradictions(messages, count, framing)
     settings: dict[str, Any] = {"delivery": delivery, "capacity": _size(capacity)}
@@ -118,7 +121,7 @@ def _stdin(framing: Framing, limit: int) -> Iterator[bytes]:
 
 
 def _paced(bodies: Iterator[bytes], rate: float | None) -> Iterator[bytes]:
-    """``bodies`` on a steady schedule; a delay is caught up with unless it was long."""
+    """Yield ``bodies`` at a steady rate; a short delay is made up for."""
     if rate is None:
         yield from bodies
         return

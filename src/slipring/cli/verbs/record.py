@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring record``: topics into a lake, through Spark."""
+"""``slipring record``: record topics into a lake, with Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slipring.cli.terminal import tables
 from slipring.cli.terminal.options import Target, complete_lakes, complete_topics, period, seconds
 from slipring.cli.terminal.process_exit import Stopped, complain, flush
 from slipring.cli.terminal.progress import Line
-from slipring.cli.terminal.units import counted, duration, number
+from slipring.units import counted, duration, number
 
 if TYPE_CHECKING:
     from slipring.pipelines.record.finish import Summary
@@ -36,11 +36,15 @@ def _pre_buffer(value: str) -> float | bool:
     required=True,
     metavar="DIR",
     shell_complete=complete_lakes,
-    help="The lake; made when it is not there.",
+    help="Directory of the lake; created if it is missing.",
 )
-@click.option("--for", "for_s", type=period, metavar="SECONDS", help="Record so many seconds, from now on.")
+@click.option("--for", "for_s", type=period, metavar="SECONDS", help="Record for this time, from now on.")
 @click.option(
-    "--until-idle", "until_idle_s", type=period, metavar="SECONDS", help="End when nothing came for so long."
+    "--until-idle",
+    "until_idle_s",
+    type=period,
+    metavar="SECONDS",
+    help="End after this time without a message.",
 )
 @click.option(
     "--pre-buffer",
@@ -48,13 +52,13 @@ def _pre_buffer(value: str) -> float | bool:
     is_flag=False,
     flag_value=_EVERYTHING,
     metavar="[SECONDS]",
-    help="Begin with what the rings hold from before: all of it, or the last SECONDS.",
+    help="Begin with the earlier messages in the rings: all, or those of the last SECONDS.",
 )
 @click.option(
     "--format",
     "table",
     type=click.Choice(["parquet", "delta"]),
-    help="Keep a Delta table as well, for readers outside Spark.  [default: parquet]",
+    help="delta: keep a Delta table, too, for readers outside Spark.  [default: parquet]",
 )
 @click.option(
     "--every",
@@ -63,14 +67,14 @@ def _pre_buffer(value: str) -> float | bool:
     metavar="SECONDS",
     default=0.5,
     show_default=True,
-    help="Time between batches; 0 is as often as Spark can.",
+    help="Time between batches; 0: as often as possible.",
 )
-@click.option("--leave-open", is_flag=True, help="Do not end the recording: the next run continues it.")
-@click.option("--release", is_flag=True, help="Record nothing; end what was left open.")
-@click.option("--no-sync", is_flag=True, help="Do not wait for the disk before messages count as recorded.")
-@click.option("--master", metavar="URL", help="Where Spark runs.  [default: all processors of this machine]")
+@click.option("--leave-open", is_flag=True, help="Leave the recording open: the next run continues it.")
+@click.option("--release", is_flag=True, help="Record nothing; end a recording that was left open.")
+@click.option("--no-sync", is_flag=True, help="Count messages as recorded before they are on disk.")
+@click.option("--master", metavar="URL", help="Master of Spark.  [default: all processors of this machine]")
 @click.option(
-    "--summary", "form", type=click.Choice(["text", "json"]), default="text", help="The last words."
+    "--summary", "form", type=click.Choice(["text", "json"]), default="text", help="Format of the summary."
 )
 @click.pass_obj
 def command(
@@ -88,20 +92,20 @@ def command(
     master: str | None,
     form: str,
 ) -> None:
-    """Record TOPICS, names or patterns such as 'camera.*', until Ctrl-C or the end that is asked for.
+    """Record TOPICS, names or patterns such as 'camera.*', until Ctrl-C, or until the end of --for or --until-idle.
 
-    The recording begins at once, while Spark is still starting: reliable topics keep what comes meanwhile, and what
-    a lossy topic loses is counted.
+    The recording begins at once, while Spark is still starting: reliable topics keep their messages meanwhile, and the
+    loss of lossy topics is counted.
 
-    Every message is in the lake once, whatever is killed: the same command goes on where a killed one was.
-    What a lossy topic lost is there as counted gaps. On reliable topics a cursor keeps what is not recorded
-    yet, also after a crash, until the recording is ended: by Ctrl-C, --for, --until-idle, or --release.
+    Every message is in the lake once: after a kill, the same command continues the recording. Loss of lossy topics is
+    recorded as counted gaps. On reliable topics a cursor keeps unrecorded messages, also after a crash, until the
+    recording ends by Ctrl-C, --for, --until-idle or --release.
     """
     if release:
         _release(lake, topics)
         return
     if not topics:
-        raise click.UsageError("Missing argument 'TOPICS': names, or '*' for all.")
+        raise click.UsageError("Missing argument 'TOPICS': names or patterns, or '*' for all.")
     from slipring.pipelines import jvm
     from slipring.pipelines.record.record import record
 
@@ -131,7 +135,7 @@ def command(
 
 @contextmanager
 def _stopping() -> Iterator[tuple[threading.Event, list[int]]]:
-    """Signals ask the recording to end, so that none breaks into a call to Spark; a second one kills."""
+    """Let a signal request the end of the recording, so that it interrupts no call to Spark; a second one kills."""
     stop, caught = threading.Event(), list[int]()
 
     def asked(signum: int, _frame: object) -> None:
@@ -153,7 +157,7 @@ def _stopping() -> Iterator[tuple[threading.Event, list[int]]]:
 
 def _release(lake: str, topics: tuple[str, ...]) -> None:
     if topics:
-        raise click.UsageError("--release records nothing: leave the topics out.")
+        raise click.UsageError("--release records nothing: omit the topics.")
     from slipring.pipelines.record.finish import release
 
     sessions = release(lake)

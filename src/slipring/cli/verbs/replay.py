@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring replay``: a recording, published again."""
+"""``slipring replay``: publish a recording again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slipring.cli.terminal import tables
 from slipring.cli.terminal.options import Target, complete_lakes, format_option, master_option, seconds, words
 from slipring.cli.terminal.process_exit import Stopped, complain, flush
 from slipring.cli.terminal.progress import Line
-from slipring.cli.terminal.units import counted, duration, frequency, number, size
+from slipring.units import counted, duration, frequency, number, size
 
 if TYPE_CHECKING:
     from slipring.pipelines.replay.replay import Replayed
@@ -26,7 +26,9 @@ _PLACE = "TIME|+LENGTH|TOPIC@SEQ"
 
 @click.command(short_help="Publish a recording again.")
 @click.argument("lake", shell_complete=complete_lakes)
-@click.option("--speed", default="1", show_default=True, metavar="FACTOR|max", help="Pace: 1 is as recorded.")
+@click.option(
+    "--speed", default="1", show_default=True, metavar="FACTOR|max", help="Pace; 1 is the recorded pace."
+)
 @click.option("--topics", multiple=True, metavar="NAME,…", help="Names or globs.  [default: all]")
 @click.option("--exclude", multiple=True, metavar="NAME,…", help="Names or globs to leave out.")
 @click.option(
@@ -37,20 +39,20 @@ _PLACE = "TIME|+LENGTH|TOPIC@SEQ"
     "--rename",
     multiple=True,
     metavar="OLD=NEW",
-    help="Onto another topic; OLD may be a glob, * in NEW is the old name.",
+    help="Publish on another topic; OLD may be a glob, * in NEW stands for the old name.",
 )
 @click.option(
     "--times",
     type=click.Choice(["original", "now"]),
     default="original",
     show_default=True,
-    help="The time stamps of the messages.",
+    help="Time stamps of the messages.",
 )
 @click.option(
     "--timeout",
     type=seconds,
     metavar="SECONDS",
-    help="How long to wait for room in a reliable topic.  [default: no limit]",
+    help="Time to wait for room in a reliable topic.  [default: no limit]",
 )
 @master_option
 @format_option("text")
@@ -71,10 +73,10 @@ def command(
 ) -> None:
     """Publish the recording in the directory LAKE on the bus, with its senders, types, times and spacing.
 
-    A place is a time (2026-11-16T04:00:00Z; local without a zone), a length after the first message (+90s,
-    +2m) or a sequence of one topic (imu@1000). Topics that are missing are made as they were recorded; one
-    that exists must have the same delivery and writers, and room for the largest message.
-    Readers of reliable topics delay the replay, as they would delay any publisher.
+    --from and --to take a time (2026-11-16T04:00:00Z; local without a zone), a length after the first message (+90s,
+    +2m) or a sequence of one topic (imu@1000). A missing topic is created with the recorded settings; an existing one
+    must have the same delivery and writers, and room for the largest message. Readers of reliable topics delay the
+    replay, like any publisher.
     """
     from slipring.pipelines import jvm
     from slipring.pipelines.replay.range import read_rule
@@ -110,12 +112,12 @@ def command(
             flush()  # before an archive is written
     except slipring.BadArgument as error:
         raise click.UsageError(_by_flag(error)) from error
-    except (slipring.TopicExists, slipring.TooLarge) as error:  # their usual advice is for `pub`
+    except (slipring.TopicExists, slipring.TooLarge) as error:  # the usual remedy is for `pub`
         raise click.ClickException(str(error)) from error
 
 
 def _by_flag(error: slipring.BadArgument) -> str:
-    """The message with the option's name on the command line."""
+    """Return the message with the option's name on the command line."""
     name = error.argument if error.argument != "lake" else ""  # the lake is an argument, not an option
     return re.sub(rf"^{re.escape(name)}\b", _FLAGS.get(name, f"--{name}"), str(error)) if name else str(error)
 

@@ -14,7 +14,7 @@ from slipring.cli.terminal.options import complete_lakes, format_option, master_
 from slipring.cli.terminal.process_exit import complain, flush
 from slipring.cli.terminal.progress import Line
 from slipring.cli.terminal.tables import Column
-from slipring.cli.terminal.units import counted, duration, frequency, moment, number, size, speed
+from slipring.units import counted, duration, frequency, moment, number, size, speed
 
 if TYPE_CHECKING:
     from slipring.pipelines.report import Findings
@@ -27,14 +27,16 @@ _P = ("p50", "p90", "p99", "p99_9", "max")
 
 @click.command(short_help="Rates, sizes, delays, losses and calls of a recording.")
 @click.argument("lake", shell_complete=complete_lakes)
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page to look at.")
+@click.option(
+    "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the report as a web page."
+)
 @master_option
 @format_option()
 def command(lake: str, html: str | None, master: str | None, form: str) -> None:
-    """Tell what the recording in the directory LAKE holds, topic by topic.
+    """Show rates, sizes, delays, losses and calls of the recording in the directory LAKE, topic by topic.
 
-    Delays are those from publishing to recording. Percentiles are right to within 0.01 % of the ranks. With
-    --html the same is a page that needs no network.
+    Delays are from publishing to recording. Percentiles are exact to 0.01 % of the ranks. --html writes the same as a
+    page that needs no network.
     """
     from slipring.pipelines import jvm
     from slipring.pipelines.report import report
@@ -58,7 +60,7 @@ def _hz(rate: float) -> str:
 def _of(
     rows: list[Row], *columns: tuple[str, str, Spell | None], title: str, total: int | None = None
 ) -> None:
-    """One table; a column is its heading, its name in the rows, and the format of its numbers (None: text)."""
+    """Show one table; a column is its heading, its name in the rows, and the format of its numbers (None: text)."""
     if not rows:
         return
     cells = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring rm``: remove topics, or whatever else is on the bus."""
+"""``slipring rm``: remove topics and cells."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import slipring
 from slipring.cli.terminal.counters import living
 from slipring.cli.terminal.known_names import hinted
 from slipring.cli.terminal.options import Target, complete_contents
-from slipring.cli.terminal.units import counted, printable
+from slipring.units import counted, printable
 
 
 @click.command()
 @click.argument("topics", nargs=-1, required=True, metavar="TOPIC...", shell_complete=complete_contents)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@click.option("--missing-ok", is_flag=True, help="A topic that is not there is no error.")
+@click.option("--yes", "-y", is_flag=True, help="Remove without confirmation.")
+@click.option("--missing-ok", is_flag=True, help="Ignore topics that do not exist.")
 @click.pass_obj
 def command(target: Target, topics: tuple[str, ...], yes: bool, missing_ok: bool) -> None:
     """Remove each TOPIC with all its messages; its users get TopicGone.
 
-    When one of them is missing, none is removed.
+    If one of them does not exist, none is removed.
     """
     with target.open() as bus:
         present = bus.contents()
@@ -39,11 +39,11 @@ def command(target: Target, topics: tuple[str, ...], yes: bool, missing_ok: bool
 
 
 def _ask(bus: slipring.Bus, topics: list[str]) -> None:
-    """Confirm on a terminal, naming who would notice."""
+    """Confirm on a terminal, naming the processes that use the topics."""
     if not topics:
         return
     if sys.stdin is None or not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to ask on: --yes removes without asking")
+        raise click.UsageError("stdin is not a terminal, so that removal cannot be confirmed: give --yes")
     for topic in topics:
         if not click.confirm(
             f"Remove {bus.contents().get(topic, 'topic')} {printable(topic)} ({_users(bus, topic)})?",

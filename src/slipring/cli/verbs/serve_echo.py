@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring serve-echo``: a service to try calls on."""
+"""``slipring serve-echo``: a service for trying calls."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from slipring.cli.terminal.process_exit import complain
 
 @click.command()
 @click.argument("service", default="echo")
-@click.option("--workers", type=TIMES, default=1, show_default=True, help="How many methods run at once.")
+@click.option(
+    "--workers", type=TIMES, default=1, show_default=True, help="Number of methods that run at once."
+)
 @click.pass_obj
 def command(target: Target, service: str, workers: int) -> None:
     """Answer calls to SERVICE until Ctrl-C.
 
-    echo(value), add(a, b), sleep(seconds), count(n): a stream, fail(text): an error, size(bytes).
+    Its methods are echo(value), add(a, b), sleep(seconds), count(n), which returns a stream, fail(text), which raises
+    an error, and size(bytes).
     """
     with target.open() as bus, bus.server(service, workers=workers) as server:
         _offer(server)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring sub``: bodies to stdout."""
+"""``slipring sub``: print the bodies of messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from slipring.cli.terminal.options import (
     words,
 )
 from slipring.cli.terminal.process_exit import complain
-from slipring.cli.terminal.units import counted, number, printable
+from slipring.units import counted, number, printable
 
 _BATCH = 1024
 _REPORT_S = 1.0
@@ -50,26 +50,28 @@ _OF_ONE_TOPIC = (
     "--start",
     type=start,
     metavar="new|last|oldest|SEQ",
-    help="First message: to come (new), newest, oldest retained, or a sequence.",
+    help="First message: the next one, the newest or oldest retained one, or a sequence.",
 )
 @click.option("--count", type=TIMES, help="End after this many messages.")
-@click.option("--timeout", type=seconds, help="End when nothing came for so long.")
+@click.option("--timeout", type=seconds, help="End after this time without a message.")
 @click.option(
     "--cursor",
     metavar="NAME",
     shell_complete=complete_cursors,
-    help="Go on where NAME stopped; its place moves after each write.",
-)
-@click.option("--types", type=text, multiple=True, metavar="TYPE,...", help="Only messages of these types.")
-@click.option(
-    "--ignore-types", type=text, multiple=True, metavar="TYPE,...", help="No messages of these types."
+    help="Continue at the position of the cursor NAME; it moves after each write.",
 )
 @click.option(
-    "--ignore-senders", type=text, multiple=True, metavar="NAME,...", help="No messages of these senders."
+    "--types", type=text, multiple=True, metavar="TYPE,...", help="Print only messages of these types."
+)
+@click.option(
+    "--ignore-types", type=text, multiple=True, metavar="TYPE,...", help="Skip messages of these types."
+)
+@click.option(
+    "--ignore-senders", type=text, multiple=True, metavar="NAME,...", help="Skip messages of these senders."
 )
 @click.option("--lossy", is_flag=True, help="Never delay the publishers of a reliable topic.")
-@click.option("--conflate", is_flag=True, help="Only the newest message there is, each time.")
-@framing_options("Nothing between bodies, and nothing escaped, on a terminal too.")
+@click.option("--conflate", is_flag=True, help="Print only the newest message, each time.")
+@framing_options("Print bodies without separators, and without escapes on a terminal.")
 @format_option("text")
 @click.pass_obj
 def command(
@@ -82,15 +84,14 @@ def command(
     form: str,
     **given: Any,
 ) -> int:
-    """Print the bodies of TOPIC, each exactly as it is and a newline; or one JSON object per line.
+    """Print the bodies of TOPIC, each followed by a newline; or one JSON object per line.
 
-    TOPIC may be a pattern, such as 'cam.*': all topics that match, those that appear later too, each line after the
-    name of its topic. One that cannot be read is reported on stderr, and the exit code is then 1.
+    TOPIC may be a pattern, such as 'cam.*', for all topics that match, also later ones; each line then begins with the
+    name of its topic. A topic that cannot be read is reported on stderr, and the exit code is then 1.
 
-    On a terminal, control characters and bytes that are not text are escaped, so that no message can act on it;
-    --raw writes them as they are. The topic need not exist yet. Losses are reported on stderr. On a reliable topic
-    this reader delays the publishers when it falls behind, unless --lossy. The exit code is 1 when --timeout ends it
-    before --count is reached.
+    On a terminal, control characters and bytes that are not text are escaped, so that no message can act on it; --raw
+    writes them unchanged. The topic need not exist yet. Losses are reported on stderr. On a reliable topic a slow
+    reader delays the publishers, except with --lossy. The exit code is 1 if --timeout ends the command before --count.
     """
     several = is_pattern(topic)
     encode = _encoder(framing, form, several)
@@ -110,7 +111,7 @@ def command(
                 except _OF_ONE_TOPIC as error:
                     if not several:
                         raise
-                    unread += 1  # the subscriber reports each such topic once, and goes on without it
+                    unread += 1  # the subscriber reports each such topic once and continues without it
                     complain(f"error: {describe(error)}")
                     continue
                 if not batch:
@@ -128,7 +129,7 @@ def command(
 
 
 def _encoder(framing: str | None, form: str, several: bool) -> Callable[[Sequence[slipring.Message]], bytes]:
-    """How a batch is written: what a stranger sent reaches a terminal as it is only with --raw."""
+    """Return the function that writes a batch; without --raw it escapes bodies on a terminal."""
     if framing and form == "json":
         raise click.UsageError(f"--{framing} and --format json exclude each other")
     if form == "json":
@@ -138,7 +139,7 @@ def _encoder(framing: str | None, form: str, several: bool) -> Callable[[Sequenc
             return partial(_escaped_lines, named=several)
         if framing != Framing.RAW.value:
             raise click.UsageError(
-                f"--{framing} writes bytes that could act on a terminal: redirect stdout, or leave it out"
+                f"--{framing} writes bytes that could act on a terminal: redirect stdout, or omit it"
             )
     if several and framing is None:
         return _named_lines
@@ -146,7 +147,7 @@ def _encoder(framing: str | None, form: str, several: bool) -> Callable[[Sequenc
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    """The subscriber's settings that were asked for; the library's defaults hold for the others."""
+    """Return the given settings of the subscriber; the others have the library's defaults."""
     settings = {name: words(value) if isinstance(value, tuple) else value for name, value in given.items()}
     return {
         name: value
@@ -164,7 +165,7 @@ def _named_lines(batch: Sequence[slipring.Message]) -> bytes:
 
 
 def _escaped_lines(batch: Sequence[slipring.Message], named: bool) -> bytes:
-    """With the name of its topic before each body if there are several."""
+    """Print each body, after the name of its topic if there are several."""
     bodies = (
         (f"{message.topic}: " if named else "", bytes(message.body).decode("utf-8", "backslashreplace"))
         for message in batch

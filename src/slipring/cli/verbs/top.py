@@ -15,7 +15,7 @@ from slipring.cli.terminal.counters import Traffic, survey, traffic
 from slipring.cli.terminal.options import Target, format_option, period, sleep_until
 from slipring.cli.terminal.tables import Column
 from slipring.cli.terminal.top_screen import Screen, View, matches
-from slipring.cli.terminal.units import counted, frequency, number, printable, speed
+from slipring.units import counted, frequency, number, printable, speed
 
 _COLUMNS = (
     Column("topic"),
@@ -40,21 +40,25 @@ _ORDERS: dict[str, Callable[[Traffic], tuple[float | str, ...]]] = {
 @click.option(
     "--interval", type=period, metavar="SECONDS", default=1.0, show_default=True, help="Time between samples."
 )
-@click.option("--once", is_flag=True, help="One sample, then end.")
+@click.option("--once", is_flag=True, help="Print one sample and end.")
 @click.option(
-    "--sort", type=click.Choice(list(_ORDERS)), default="rate", show_default=True, help="What comes first."
+    "--sort", type=click.Choice(list(_ORDERS)), default="rate", show_default=True, help="Order of the rows."
 )
 @click.option(
-    "--filter", "pattern", default="", metavar="TEXT", help="Only names with TEXT in them, or like 'cam.*'."
+    "--filter",
+    "pattern",
+    default="",
+    metavar="TEXT",
+    help="Show only names with TEXT in them, or names like 'cam.*'.",
 )
 @format_option()
 @click.pass_obj
 def command(target: Target, interval: float, once: bool, sort: str, pattern: str, form: str) -> None:
-    """Watch all topics: rates, readers, the worst lag of any reader or cursor, losses.
+    """Watch all topics: rates, readers, losses, and the largest lag of any reader or cursor.
 
-    Everything comes from counters in the topics, at two moments one interval apart; no process is asked or
-    delayed. With --format json, one object per sample and line. On a terminal: q ends, arrows and PgUp, PgDn, Home,
-    End scroll, s sorts by the next column, / filters; the last line shows what is hidden.
+    All figures are differences of the topics' counters over one interval; no process is delayed. --format json prints
+    one object per sample and line. Keys on a terminal: q ends, arrows and PgUp, PgDn, Home, End scroll, s sorts by the
+    next column, / filters; the last line shows the number of hidden topics.
     """
     with target.open() as bus:
         samples = Samples(bus, interval)
@@ -78,7 +82,7 @@ def command(target: Target, interval: float, once: bool, sort: str, pattern: str
 
 
 class Sample(NamedTuple):
-    """What happened between two surveys."""
+    """Return the differences between two surveys."""
 
     time_ns: int
     interval_s: float
@@ -86,7 +90,7 @@ class Sample(NamedTuple):
     problems: dict[str, str]
 
     def selected(self, order: str, pattern: str) -> tuple[list[Traffic], int]:
-        """The topics whose names match, in order, and how many do not."""
+        """Return the topics whose names match, in order, and the number of the others."""
         rows = [row for row in self.traffic if matches(row.topic, pattern)]
         return sorted(rows, key=_ORDERS[order]), len(self.traffic) - len(rows)
 
@@ -100,7 +104,7 @@ class Sample(NamedTuple):
 
 
 class Samples:
-    """Surveys of a bus, an interval apart; ``due`` is when to take the next."""
+    """Surveys of a bus at intervals; ``due`` is the time of the next one."""
 
     def __init__(self, bus: slipring.Bus, interval_s: float) -> None:
         self.bus = bus
@@ -116,10 +120,10 @@ class Samples:
 
 
 def _watch(samples: Samples, view: View) -> None:
-    """Draw until q is pressed; a key changes what is shown at once, a sample what is known."""
+    """Draw the screen until q is pressed, after each key and each sample."""
     bus = samples.bus
     title = f"bus {printable(bus.name)}  {printable(bus.root)}"
-    sample = Sample(0, 0.0, [], {})  # until the first one is there
+    sample = Sample(0, 0.0, [], {})  # until the first one exists
     with Screen() as screen:
         screen.draw([title, "measuring ...", "", "q quit"])
         while True:
