@@ -11,7 +11,7 @@ import pytest
 import slipring
 from slipring.cli.terminal import known_names
 from slipring.pipelines.lake import Lake
-from slipring.pipelines.lake.marker import MARK
+from slipring.pipelines.lake.marker import MARKER
 from support.waiting import WATCHDOG_S
 
 TOOLS = Path(sys.executable).parent
@@ -230,7 +230,7 @@ def test_tab_completes_lakes_at_any_place(offered, recordings):
 
 
 def test_the_mark_by_which_lakes_are_completed_is_that_of_lakes():
-    assert known_names.LAKE_MARK == MARK
+    assert known_names.LAKE_MARKER == MARKER
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _FILE = re.compile(r"[\w.,+@%-]+")  # need no quotes in a shell
 _CALLS = ".calls"
 _PATIENCE_S = 1
-LAKE_MARK = "_slipring.json"  # pipelines.lake.marker, whose import is too slow for completion
+LAKE_MARKER = "_slipring.json"  # pipelines.lake.marker, whose import is too slow for completion
 
 
 def buses(root: str | None) -> list[str]:
@@ -72,7 +72,7 @@ def lakes(typed: str) -> tuple[list[str], list[str]]:
 
 
 def _is_lake(path: str) -> bool:
-    return os.path.exists(os.path.join(path, LAKE_MARK))
+    return os.path.exists(os.path.join(path, LAKE_MARKER))
 
 
 def contents(name: str, root: str | None) -> list[str]:

@@ -50,8 +50,8 @@ def run(
 ) -> None:
     """Run the pipeline of FILE, a spark-pipeline.yml or its directory, once for all new messages.
 
-    Its definitions read --bus and --root from $SLIPRING_BUS and $SLIPRING_ROOT. Tables are stored beside the file, except
-    by a Connect server (--master sc://HOST), which stores them elsewhere.
+    Its definitions read --bus and --root from $SLIPRING_BUS and $SLIPRING_ROOT. Tables are stored beside the file,
+    except by a Connect server (--master sc://HOST), which stores them elsewhere.
     """
     from slipring.pipelines import declarative
 

@@ -25,7 +25,7 @@ _MOST = 20  # rows of a table on a terminal
 _P = ("p50", "p90", "p99", "p99_9", "max")
 
 
-@click.command(short_help="Rates, sizes, delays, losses and calls of a recording.")
+@click.command(short_help="Show rates, sizes, delays, losses and calls of a recording.")
 @click.argument("lake", shell_complete=complete_lakes)
 @click.option(
     "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the report as a web page."
