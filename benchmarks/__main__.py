@@ -18,11 +18,11 @@ from benchmarks.rivals_venv import RivalsVenv
 from benchmarks.suite import ALL, is_rival
 from slipring.bench import report
 from slipring.bench.case import Case
-from slipring.bench.run import Plan, Progress, failures, run
+from slipring.bench.runner import Plan, Progress, failures, run
 from slipring.bench.suite import OWN, Suite
 from slipring.cli import main
 from slipring.cli.terminal.process_exit import complain
-from slipring.cli.terminal.progress import Bar
+from slipring.cli.terminal.progress_line import Bar
 from slipring.cli.verbs import bench
 
 HERE = Path(__file__).parent

@@ -27,7 +27,7 @@ def main() -> int:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     import slipring.spark
     from benchmarks.spark import picture, run, table
-    from slipring.bench.run import document_text
+    from slipring.bench.runner import document_text
 
     plan = run.QUICK if chosen.quick else run.FULL
     plan = replace(

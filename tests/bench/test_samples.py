@@ -16,7 +16,7 @@ from benchmarks.suite import ALL
 from slipring.bench.case import Case
 from slipring.bench.histogram import Histogram
 from slipring.bench.rounds import run_sample, take
-from slipring.bench.run import Plan, document_text
+from slipring.bench.runner import Plan, document_text
 from slipring.bench.suite import OWN
 
 SECONDS = 0.02

@@ -13,7 +13,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from slipring.cli.terminal import process_exit as endings
+from slipring.cli.terminal import process_exit
 
 if TYPE_CHECKING:
     from click import Command
@@ -24,22 +24,22 @@ EXTRA = 'pip install "slipring[cli]"'
 def main(command: Command | None = None) -> NoReturn:
     """Run the command line in ``sys.argv`` and end the process with its exit code."""
     try:
-        endings.prepare()
+        process_exit.prepare()
         missing = [name for name in ("click", "rich") if importlib.util.find_spec(name) is None]
         if missing:
-            endings.complain(f"error: the command line needs {' and '.join(missing)}: {EXTRA}")
+            process_exit.complain(f"error: the command line needs {' and '.join(missing)}: {EXTRA}")
             sys.exit(2)
         from slipring.cli.app import run
 
-        endings.catch_signals()
+        process_exit.catch_signals()
         code = run(command)
-        endings.flush()
-    except endings.Stopped as stopped:
-        endings.die(stopped.signum)
+        process_exit.flush()
+    except process_exit.Stopped as stopped:
+        process_exit.die(stopped.signum)
     except KeyboardInterrupt:
-        endings.die(endings.INTERRUPT)
+        process_exit.die(process_exit.INTERRUPT)
     except OSError as error:
-        endings.complain(f"error: {error.strerror or error}")
-        endings.discard_output()
+        process_exit.complain(f"error: {error.strerror or error}")
+        process_exit.discard_output()
         sys.exit(1)
     sys.exit(code)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import slipring
-from slipring.cli.terminal import known_names
-from slipring.cli.terminal import process_exit as endings
+from slipring.cli.terminal import known_names, process_exit
 from slipring.cli.terminal.error_text import describe
 from slipring.cli.terminal.options import Target, complete_buses
 
@@ -84,7 +83,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise endings.Stopped(signal.SIGPIPE) from None
+            raise process_exit.Stopped(signal.SIGPIPE) from None
 
 
 @click.group(cls=Verbs, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -122,12 +121,12 @@ def run(command: click.Command | None = None) -> int:
     try:
         code = (command or app).main(prog_name=None if command else "slipring", standalone_mode=False)
     except click.Abort:
-        endings.complain("stopped, nothing was done")
+        process_exit.complain("stopped, nothing was done")
         return 1
     except click.ClickException as error:
-        endings.complain(f"error: {describe(error)}")
+        process_exit.complain(f"error: {describe(error)}")
         return error.exit_code
     except slipring.SlipringError as error:
-        endings.complain(f"error: {describe(error)}")
+        process_exit.complain(f"error: {describe(error)}")
         return 1
     return code if isinstance(code, int) else 0

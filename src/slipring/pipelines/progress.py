@@ -5,7 +5,7 @@
     while query.isActive:
         show(watch.figures())
 
-Every job shows `Figures`. `slipring.cli.terminal.progress` prints them as one line, `in_notebook` displays them in a
+Every job shows `Figures`. `slipring.cli.terminal.progress_line` prints them as one line, `in_notebook` displays them in a
 notebook. A `Meter` computes them from counts, for jobs that are not streaming queries.
 """
 

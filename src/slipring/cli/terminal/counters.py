@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import slipring
-from slipring.cli.terminal import process_exit as endings
+from slipring.cli.terminal import process_exit
 from slipring.units import printable
 
 Stats = Mapping[str, Any]
@@ -45,7 +45,7 @@ def report(found: Survey) -> int:
     """Report the problems on stderr and return the exit code."""
     for topic, problem in found.problems.items():
         told = printable(f"topic {topic!r}: {problem}")
-        endings.complain(f"error: {told} (`slipring doctor` checks every topic)")
+        process_exit.complain(f"error: {told} (`slipring doctor` checks every topic)")
     return 1 if found.problems else 0
 
 

@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Any, Self
 
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.units import counted, printable
 
 _ENTER, _LEAVE = b"\x1b[?1049h\x1b[?25l", b"\x1b[?25h\x1b[?1049l"
@@ -119,7 +119,7 @@ class Screen:
         if self._keys is not None:
             self._settings = termios.tcgetattr(self._keys)
             tty.setcbreak(self._keys, termios.TCSANOW)
-        tables.put(_ENTER)
+        output.put(_ENTER)
         return self
 
     def __exit__(
@@ -129,7 +129,7 @@ class Screen:
             with contextlib.suppress(termios.error):  # the terminal was closed
                 termios.tcsetattr(self._keys, termios.TCSANOW, self._settings)
         with contextlib.suppress(OSError):
-            tables.put(_LEAVE)
+            output.put(_LEAVE)
 
     @staticmethod
     def size() -> tuple[int, int]:
@@ -141,7 +141,7 @@ class Screen:
         """Show ``lines``, the second one as a heading."""
         styled = [f"\x1b[1m{line}\x1b[m" if at == 1 else line for at, line in enumerate(lines)]
         text = "\x1b[H" + "\r\n".join(f"\x1b[K{line}" for line in styled)  # a full line needs no erasing
-        tables.put(text.encode("utf-8", "backslashreplace"))
+        output.put(text.encode("utf-8", "backslashreplace"))
 
     def key(self, due: float) -> str | None:
         """Return the next key, or None when ``time.monotonic()`` has reached ``due``."""

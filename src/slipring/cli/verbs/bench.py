@@ -13,12 +13,12 @@ import click
 
 from slipring.bench import report
 from slipring.bench.environment import Environment
-from slipring.bench.run import FORMAT, Plan, document_text, failures, run
+from slipring.bench.runner import FORMAT, Plan, document_text, failures, run
 from slipring.bench.suite import OWN, Suite
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.options import TIMES, Decorator, Target, format_option, period
 from slipring.cli.terminal.process_exit import complain
-from slipring.cli.terminal.progress import Bar
+from slipring.cli.terminal.progress_line import Bar
 from slipring.units import printable
 
 _OUT = Path("slipring-bench")
@@ -144,14 +144,14 @@ def read_kept(file: Path) -> dict[str, Any]:
 
 def show(found: dict[str, Any], shown: list[report.Table], remarks: list[str], form: str) -> None:
     if form == "json":
-        tables.put_json(found)
+        output.put_json(found)
         return
     for table in shown:
-        columns = [tables.Column(name, right=at > 0) for at, name in enumerate(table.header)]
-        tables.put_table(columns, table.rows, table.title)
-        tables.put_line("")
+        columns = [output.Column(name, right=at > 0) for at, name in enumerate(table.header)]
+        output.put_table(columns, table.rows, table.title)
+        output.put_line("")
     for remark in remarks:
-        tables.put_line(remark)
+        output.put_line(remark)
 
 
 def complain_of(failed: list[str]) -> int:

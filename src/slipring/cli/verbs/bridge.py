@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import slipring
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.options import (
     Target,
     complete_buses,
@@ -22,8 +22,8 @@ from slipring.cli.terminal.options import (
     seconds,
     start,
 )
+from slipring.cli.terminal.output import Column
 from slipring.cli.terminal.process_exit import complain
-from slipring.cli.terminal.tables import Column
 from slipring.units import number
 
 _COLUMNS = (
@@ -99,7 +99,7 @@ def serve(target: Target, /, config: str | None, **options: Any) -> None:
     settings = (load(config)["serve"] if config else {}) | _given(**options)
     bus_name, root = settings.pop("bus", target.name), settings.pop("root", target.root)
     with _complaining(), slipring.Bus(bus_name, root=root) as bus, Server(bus, **settings) as server:
-        tables.put_line(server.address)
+        output.put_line(server.address)
         server.run()
 
 
@@ -185,13 +185,13 @@ def _open(target: Target, entry: dict[str, Any], stack: contextlib.ExitStack) ->
 
 def _report(mirrors: list[Any], interval: float, form: str, limit_s: float | None) -> None:
     ends = float("inf") if limit_s is None else time.monotonic() + limit_s
-    if form == "table" and tables.on_terminal():
+    if form == "table" and output.on_terminal():
         from rich.live import Live
 
         with Live(screen=True, auto_refresh=False) as live:
             while time.monotonic() < ends:
                 live.update(
-                    tables.rich_table(_COLUMNS, _cells(mirrors), "mirror  (Ctrl-C ends)"), refresh=True
+                    output.rich_table(_COLUMNS, _cells(mirrors), "mirror  (Ctrl-C ends)"), refresh=True
                 )
                 time.sleep(interval)
         return
@@ -205,9 +205,9 @@ def _report(mirrors: list[Any], interval: float, form: str, limit_s: float | Non
 def _report_once(mirrors: list[Any], form: str) -> None:
     if form == "json":
         topics = [{"mirror": mirror.name, **status} for mirror in mirrors for status in mirror.status()]
-        tables.put_json({"time_ns": time.time_ns(), "topics": topics})
+        output.put_json({"time_ns": time.time_ns(), "topics": topics})
     else:
-        tables.put_table(_COLUMNS, _cells(mirrors))
+        output.put_table(_COLUMNS, _cells(mirrors))
 
 
 def _cells(mirrors: list[Any]) -> list[list[str]]:
@@ -235,7 +235,7 @@ def keys(directory: str, name: str) -> None:
     from slipring.bridge import keys as key_files
 
     for path in key_files.create(directory, name):
-        tables.put_line(str(path))
+        output.put_line(str(path))
 
 
 @command.command(short_help="Remove records about topics that no longer exist.")

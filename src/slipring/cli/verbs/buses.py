@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 import slipring
-from slipring.cli.terminal import process_exit as endings
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output, process_exit
 from slipring.cli.terminal.counters import Stats, living, survey
 from slipring.cli.terminal.known_names import buses
 from slipring.cli.terminal.options import Target, format_option
-from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.output import Column
 from slipring.units import counted, number, printable, size
 
 _COLUMNS = (
@@ -42,14 +41,14 @@ def command(target: Target, form: str) -> int:
         raise click.UsageError(f"{root} is on another host: `slipring buses` lists the buses of this host")
     found = [_record(name, root) for name in buses(root)]
     if form == "json":
-        tables.put_json(found)
+        output.put_json(found)
     elif found:
-        tables.put_table(_COLUMNS, [_row(record) for record in found])
+        output.put_table(_COLUMNS, [_row(record) for record in found])
     else:
-        endings.complain(printable(f"no buses in {root}"))
+        process_exit.complain(printable(f"no buses in {root}"))
     unread = sum(record["unread"] for record in found)
     if unread:
-        endings.complain(
+        process_exit.complain(
             f"error: {counted(unread, 'topic')} cannot be read (`slipring --bus NAME doctor` shows the cause)"
         )
     return 1 if unread else 0

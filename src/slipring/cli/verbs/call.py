@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.known_names import hinted_service
 from slipring.cli.terminal.options import Target, complete_services, seconds
 
@@ -45,9 +45,9 @@ def command(
             client.wait_for_server(wait)
         if stream:
             for part in client.stream(method, *args, **kwargs):
-                tables.put_json(part, _plain)
+                output.put_json(part, _plain)
         else:
-            tables.put_json(client.call(method, *args, **kwargs), _plain)
+            output.put_json(client.call(method, *args, **kwargs), _plain)
 
 
 def _arguments(given: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 from click.shell_completion import BashComplete, add_completion_class, get_completion_class, split_arg_string
 
-from slipring.cli.terminal import process_exit as endings
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output, process_exit
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -57,7 +56,7 @@ def command(ctx: click.Context, shell: str | None, install: bool) -> None:
         raise click.UsageError(f"SHELL must be one of {', '.join(SHELLS)}; $SHELL is {shell or 'not set'!r}")
     script = found(ctx.find_root().command, {}, "slipring", "_SLIPRING_COMPLETE").source()
     if not install:
-        tables.put(script.encode())
+        output.put(script.encode())
         return
     file = place(shell)
     try:
@@ -65,7 +64,7 @@ def command(ctx: click.Context, shell: str | None, install: bool) -> None:
         file.write_text(script)
     except OSError as error:
         raise click.ClickException(f"cannot write {file}: {error.strerror}") from None
-    endings.complain(f"completion written to {file}: {_next_step(shell, file)}")
+    process_exit.complain(f"completion written to {file}: {_next_step(shell, file)}")
 
 
 def place(shell: str) -> Path:

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from slipring.cli.terminal import host_checks, tables
+from slipring.cli.terminal import host_checks, output
 from slipring.cli.terminal.host_checks import OK, PROBLEM, Check
 from slipring.cli.terminal.options import Target, format_option
+from slipring.cli.terminal.output import Column
 from slipring.cli.terminal.process_exit import complain
-from slipring.cli.terminal.tables import Column
 from slipring.units import counted
 
 Findings = Sequence[Mapping[str, Any]]
@@ -40,7 +40,7 @@ def command(target: Target, repair: bool, form: str) -> int:
     unfit = [check for check in machine if check.state == PROBLEM]
     if form == "json":
         record = {"checked": checked, "repair": repair, "findings": list(found), "remaining": list(remaining)}
-        tables.put_json({**record, "machine": [check._asdict() for check in machine]})
+        output.put_json({**record, "machine": [check._asdict() for check in machine]})
     else:
         _put(found, checked, repair, remaining)
         _put_machine(machine)
@@ -70,18 +70,18 @@ def _put(found: Findings, checked: int, repair: bool, remaining: Findings) -> No
     if notes:
         cleared = "cleared" if repair else "cleared by the next process that uses it, or with --repair"
         said += f", {counted(notes, 'leftover')} of killed processes ({cleared})"
-    tables.put_line(said)
+    output.put_line(said)
     if shown:
-        tables.put_line("")
-        tables.put_table(_COLUMNS, [_row(finding) for finding in shown])
+        output.put_line("")
+        output.put_table(_COLUMNS, [_row(finding) for finding in shown])
 
 
 def _put_machine(machine: Sequence[Check]) -> None:
-    tables.put_line("")
-    tables.put_table(_MACHINE, [(check.check, check.value, check.state) for check in machine])
+    output.put_line("")
+    output.put_table(_MACHINE, [(check.check, check.value, check.state) for check in machine])
     for check in machine:
         if check.state != OK:
-            tables.put_line(f"{check.state}: {check.check}: {check.value}: {check.advice}")
+            output.put_line(f"{check.state}: {check.check}: {check.value}: {check.advice}")
 
 
 def _row(finding: Mapping[str, Any]) -> list[str]:

@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 import slipring
-from slipring.cli.terminal import png, tables
-from slipring.cli.terminal import process_exit as endings
+from slipring.cli.terminal import output, png, process_exit
 from slipring.cli.terminal.counters import Stats, report, survey
 from slipring.cli.terminal.known_names import hinted
 from slipring.cli.terminal.options import Target, complete_topics, format_option, seconds
-from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.output import Column
 from slipring.units import number, size
 
 _COLUMNS = (
@@ -47,7 +46,7 @@ def command(
         raise click.UsageError("--stream and --timeout require --save")
     if save is not None and topic is None:
         raise click.UsageError("--save needs TOPIC")
-    if save == "-" and tables.to_terminal():
+    if save == "-" and output.to_terminal():
         raise click.UsageError("--save - writes bytes that could act on a terminal: redirect stdout")
     with target.open() as bus:
         if save is not None and topic is not None:
@@ -74,7 +73,7 @@ def _streams_of(topic: str, stats: Stats) -> list[dict[str, Any]]:
 
 def _list(streams: list[dict[str, Any]], form: str) -> None:
     if form == "json":
-        tables.put_json(streams)
+        output.put_json(streams)
         return
     rows = [
         [
@@ -84,7 +83,7 @@ def _list(streams: list[dict[str, Any]], form: str) -> None:
         ]
         for stream in streams
     ]
-    tables.put_table(_COLUMNS, rows)
+    output.put_table(_COLUMNS, rows)
 
 
 def _save(bus: slipring.Bus, topic: str, stream: str | None, timeout: float | None, path: str) -> int:
@@ -94,11 +93,11 @@ def _save(bus: slipring.Bus, topic: str, stream: str | None, timeout: float | No
         raise click.UsageError(f"--stream must name one of {', '.join(there)}")
     with frames.subscriber(stream, conflate=True, start="last").recv(timeout) as frame:
         if frame is None:
-            endings.complain(f"no frame of {topic!r} within {timeout:g} s")
+            process_exit.complain(f"no frame of {topic!r} within {timeout:g} s")
             return 1
         data = _encode(frame.array, path)
     if path == "-":
-        tables.put(data)
+        output.put(data)
         return 0
     try:
         with open(path, "wb") as file:

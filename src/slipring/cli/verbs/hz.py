@@ -11,7 +11,7 @@ import click
 
 import slipring
 from slipring._bus.settings import check_pattern, is_pattern
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.counters import living
 from slipring.cli.terminal.intervals import Arrivals, Stamped
 from slipring.cli.terminal.known_names import awaited
@@ -162,13 +162,13 @@ def _put_total(meter: Meter, silence: Silence, form: str) -> None:
 def _put(part: str, arrivals: Arrivals, form: str) -> None:
     summary: dict[str, Any] = arrivals.summary()
     if form == "json":
-        tables.put_json({"part": part, **summary})
+        output.put_json({"part": part, **summary})
         return
     if not summary["messages"] and not summary["lost"]:
-        tables.put_line(f"{part}: no messages in {duration(summary['elapsed_s'])}")
+        output.put_line(f"{part}: no messages in {duration(summary['elapsed_s'])}")
         return
     gaps = "  ".join(f"{name} {duration(summary[f'gap_{name}_s'])}" for name in _GAPS)
     rates = f"{frequency(summary['rate_hz'])} msg/s  {speed(summary['bytes_per_s'])}"
     seen = f"{number(summary['messages'])} in {duration(summary['elapsed_s'])}"
     lost = f"  lost {number(summary['lost'])}" if summary["lost"] else ""
-    tables.put_line(f"{part}: {rates}  gaps {gaps}  ({seen}){lost}")
+    output.put_line(f"{part}: {rates}  gaps {gaps}  ({seen}){lost}")

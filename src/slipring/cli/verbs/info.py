@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.known_names import hinted
 from slipring.cli.terminal.options import Target, complete_contents, format_option
-from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.output import Column
 from slipring.units import duration, moment, number, size
 
 _WORDS = [
@@ -43,23 +43,23 @@ def command(target: Target, topic: str, form: str) -> None:
     with target.open() as bus, hinted(bus, topic):
         stats = bus.stats(topic)
     if form == "json":
-        tables.put_json({"topic": topic, **stats})
+        output.put_json({"topic": topic, **stats})
         return
     facts = {"topic": topic, **{name: value for name, value in stats.items() if not isinstance(value, list)}}
-    tables.put_table(
+    output.put_table(
         (Column("fact"), Column("value")),
         [(_title(name), _text(name, value)) for name, value in facts.items()],
     )
     for section, entries in stats.items():
         if isinstance(entries, list) and entries:
-            tables.put_line("")
+            output.put_line("")
             _put_entries(section, entries)
 
 
 def _put_entries(section: str, entries: list[Mapping[str, Any]]) -> None:
     names = list(entries[0])
     columns = [Column(_title(name), right=name not in _WORDS) for name in names]
-    tables.put_table(
+    output.put_table(
         columns, [[_text(name, entry[name]) for name in names] for entry in entries], title=section
     )
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.options import complete_lakes, format_option, seconds
+from slipring.cli.terminal.output import Column
 from slipring.cli.terminal.process_exit import complain
-from slipring.cli.terminal.progress import Line
-from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.progress_line import Line
 from slipring.units import counted, moment, number, size
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def ls(lake: str, form: str) -> None:
     generations = contents(found)
     if form == "json":
         for one in generations:
-            tables.put_json(one.to_json())
+            output.put_json(one.to_json())
     else:
-        tables.put_table(_COLUMNS, [_row(one) for one in generations])
+        output.put_table(_COLUMNS, [_row(one) for one in generations])
     for session in found.state.sessions.values():
         if not session.finished:
             complain(f"recording {session.id} is open: the next `slipring record` continues it")
@@ -92,12 +92,12 @@ def verify(lake: str, form: str) -> int:
     if form == "json":
         facts = {"complete": verdict.complete, "problems": [asdict(one) for one in verdict.problems]}
         counts = {name: getattr(verdict, name) for name in ("entries", "files", "rows", "bytes")}
-        tables.put_json({**facts, **counts, "messages": messages, "lost": lost})
+        output.put_json({**facts, **counts, "messages": messages, "lost": lost})
     else:
         for problem in verdict.problems:
-            tables.put_line(f"{problem.where}: {problem.what}")
+            output.put_line(f"{problem.where}: {problem.what}")
         state = "complete" if verdict.complete else counted(len(verdict.problems), "problem")
-        tables.put_line(
+        output.put_line(
             f"{state}: {counted(messages, 'message')}, {number(lost)} lost, "
             f"in {counted(verdict.files, 'file')} ({size(verdict.bytes)})"
         )
@@ -134,9 +134,9 @@ def compact(lake: str, target: int, keep_s: float, form: str) -> None:
 
     done = merge(Lake.open(lake), target_bytes=target << 20, keep_s=keep_s)
     if form == "json":
-        tables.put_json(asdict(done))
+        output.put_json(asdict(done))
         return
-    tables.put_line(
+    output.put_line(
         f"{counted(done.merged, 'file')} merged into {number(done.into)}; "
         f"{counted(done.cleared, 'replaced file')} deleted"
     )

@@ -8,12 +8,11 @@ from typing import Any
 import click
 
 import slipring
-from slipring.cli.terminal import process_exit as endings
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output, process_exit
 from slipring.cli.terminal.counters import Stats, Survey, living, report, survey
 from slipring.cli.terminal.known_names import other_buses
 from slipring.cli.terminal.options import Target, format_option
-from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.output import Column
 from slipring.units import number, printable, size
 
 _COLUMNS = (
@@ -50,11 +49,11 @@ def command(target: Target, form: str) -> int:
         nothing = "" if found.topics or found.others or found.problems else _nothing_on(bus)
     if form == "json":
         records = [_record(topic, stats) for topic, stats in found.topics.items()]
-        tables.put_json(records + [_other_record(stats) for stats in found.others.values()])
+        output.put_json(records + [_other_record(stats) for stats in found.others.values()])
     else:
         _put(found)
     if nothing and form == "table":
-        endings.complain(printable(nothing))
+        process_exit.complain(printable(nothing))
     return report(found)
 
 
@@ -64,12 +63,12 @@ def _nothing_on(bus: slipring.Bus) -> str:
 
 
 def _put(found: Survey) -> None:
-    if found.topics or (tables.on_terminal() and not found.others):
-        tables.put_table(_COLUMNS, [_row(topic, stats) for topic, stats in found.topics.items()])
+    if found.topics or (output.on_terminal() and not found.others):
+        output.put_table(_COLUMNS, [_row(topic, stats) for topic, stats in found.topics.items()])
     if found.topics and found.others:
-        tables.put_line("")
+        output.put_line("")
     if found.others:
-        tables.put_table(_OTHERS, [_other_row(stats) for stats in found.others.values()])
+        output.put_table(_OTHERS, [_other_row(stats) for stats in found.others.values()])
 
 
 def _record(topic: str, stats: Stats) -> dict[str, Any]:

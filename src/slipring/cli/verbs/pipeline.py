@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.options import Target
 from slipring.cli.terminal.process_exit import complain
 
@@ -22,7 +22,7 @@ def init(directory: str) -> None:
     from slipring.pipelines import declarative
 
     for path in declarative.init(directory):
-        tables.put_line(str(path))
+        output.put_line(str(path))
     complain(f"run it with `slipring pipeline run {directory}`")
 
 

@@ -14,8 +14,7 @@ from typing import Any, cast
 import click
 
 import slipring
-from slipring.cli.terminal import framing as frames
-from slipring.cli.terminal.framing import Framing
+from slipring.cli.terminal.framing import Framing, split
 from slipring.cli.terminal.options import (
     TIMES,
     Target,
@@ -117,7 +116,7 @@ def _repeated(bodies: list[bytes], count: int | None, rate: float | None) -> Ite
 def _stdin(framing: Framing, limit: int) -> Iterator[bytes]:
     if sys.stdin is None:
         raise click.UsageError("stdin is closed and no MESSAGE is given")
-    return frames.split(cast(io.BufferedReader, sys.stdin.buffer), framing, limit)
+    return split(cast(io.BufferedReader, sys.stdin.buffer), framing, limit)
 
 
 def _paced(bodies: Iterator[bytes], rate: float | None) -> Iterator[bytes]:

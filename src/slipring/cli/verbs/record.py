@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.options import Target, complete_lakes, complete_topics, period, seconds
 from slipring.cli.terminal.process_exit import Stopped, complain, flush
-from slipring.cli.terminal.progress import Line
+from slipring.cli.terminal.progress_line import Line
 from slipring.units import counted, duration, number
 
 if TYPE_CHECKING:
@@ -169,13 +169,13 @@ def _release(lake: str, topics: tuple[str, ...]) -> None:
 
 def _put(told: Summary, form: str) -> None:
     if form == "json":
-        tables.put_json(told.to_json())
+        output.put_json(told.to_json())
         return
     for topic, counts in told.topics.items():
-        tables.put_line(f"{topic}: {counted(counts['messages'], 'message')}{_holes(counts)}")
+        output.put_line(f"{topic}: {counted(counts['messages'], 'message')}{_holes(counts)}")
     total = {"lost": told.lost, "abandoned": told.abandoned}
     state = "" if told.ended else ", left open"
-    tables.put_line(
+    output.put_line(
         f"recorded {counted(told.messages, 'message')}{_holes(total)} into {told.lake} "
         f"in {duration(told.elapsed_s)}{state}"
     )

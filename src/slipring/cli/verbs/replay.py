@@ -11,10 +11,10 @@ import click
 
 import slipring
 from slipring.cli import spark_job
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.options import Target, complete_lakes, format_option, master_option, seconds, words
 from slipring.cli.terminal.process_exit import Stopped, complain, flush
-from slipring.cli.terminal.progress import Line
+from slipring.cli.terminal.progress_line import Line
 from slipring.units import counted, duration, frequency, number, size
 
 if TYPE_CHECKING:
@@ -124,12 +124,12 @@ def _by_flag(error: slipring.BadArgument) -> str:
 
 def _put(outcome: Replayed, form: str) -> None:
     if form == "json":
-        tables.put_json(asdict(outcome))
+        output.put_json(asdict(outcome))
         return
     for note in outcome.notes:
         complain(note)
     for topic, messages in outcome.topics.items():
-        tables.put_line(f"{topic}: {counted(messages, 'message')}")
+        output.put_line(f"{topic}: {counted(messages, 'message')}")
     rate = outcome.messages / outcome.elapsed_s if outcome.elapsed_s else 0.0
     all_of_them = outcome.messages == outcome.of_messages
     done = (
@@ -137,11 +137,11 @@ def _put(outcome: Replayed, form: str) -> None:
         if all_of_them
         else f"{number(outcome.messages)} of {counted(outcome.of_messages, 'message')}"
     )
-    tables.put_line(
+    output.put_line(
         f"replayed {done}, {size(outcome.bytes)}, in {duration(outcome.elapsed_s)} ({frequency(rate)}/s)"
     )
     if outcome.late_s:
         late = "  ".join(f"{name} {duration(value)}" for name, value in outcome.late_s.items())
-        tables.put_line(f"spacing error: {late}")
+        output.put_line(f"spacing error: {late}")
     if outcome.waited_s:
-        tables.put_line(f"waited {duration(outcome.waited_s)} for readers of reliable topics")
+        output.put_line(f"waited {duration(outcome.waited_s)} for readers of reliable topics")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slipring.cli import spark_job
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.options import complete_lakes, format_option, master_option
+from slipring.cli.terminal.output import Column
 from slipring.cli.terminal.process_exit import complain, flush
-from slipring.cli.terminal.progress import Line
-from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.progress_line import Line
 from slipring.units import counted, duration, frequency, moment, number, size, speed
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def command(lake: str, html: str | None, master: str | None, form: str) -> None:
         with Line("report", "messages") as line:
             found = spark_job.run(lambda show: report(lake, html=html, master=master, progress=show), line)
         if form == "json":
-            tables.put_json(found.to_json())
+            output.put_json(found.to_json())
         else:
             _put(found)
         if html is not None:
@@ -70,11 +70,11 @@ def _of(
         ]
         for row in rows[:_MOST]
     ]
-    tables.put_table(
+    output.put_table(
         [Column(heading, right=spell is not None) for heading, _, spell in columns], cells, title
     )
     left = (len(rows) if total is None else total) - len(cells)
-    tables.put_line(f"… and {number(left)} more: --format json has them" if left > 0 else "")
+    output.put_line(f"… and {number(left)} more: --format json has them" if left > 0 else "")
 
 
 def _percentiles(name: str, spell: Spell) -> list[tuple[str, str, Spell | None]]:
@@ -84,14 +84,14 @@ def _percentiles(name: str, spell: Spell) -> list[tuple[str, str, Spell | None]]
 def _put(found: Findings) -> None:
     totals = found.totals
     if not found.topics:
-        tables.put_line("nothing is recorded")
+        output.put_line("nothing is recorded")
         return
     when = f", from {moment(totals['first_ns'])}" if totals["first_ns"] is not None else ""
     lost = f"{counted(totals['lost'], 'message')} lost" if totals["lost"] else "nothing lost"
-    tables.put_line(
+    output.put_line(
         f"{counted(totals['messages'], 'message')} in {duration(totals['seconds'])}{when}: {lost}"
     )
-    tables.put_line("")
+    output.put_line("")
     sent: list[tuple[str, str, Spell | None]] = [
         *(("messages", "messages", number), ("rate", "rate_hz", _hz), ("data", "bytes", size)),
         *(("speed", "bytes_per_s", speed), ("size p50", "size_p50", size), ("size max", "size_max", size)),

@@ -13,10 +13,9 @@ import click
 
 import slipring
 from slipring._bus.settings import is_pattern
-from slipring.cli.terminal import framing as frames
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.error_text import describe
-from slipring.cli.terminal.framing import Framing
+from slipring.cli.terminal.framing import Framing, join
 from slipring.cli.terminal.known_names import awaited
 from slipring.cli.terminal.options import (
     TIMES,
@@ -116,7 +115,7 @@ def command(
                     continue
                 if not batch:
                     break
-                tables.put(encode(batch))
+                output.put(encode(batch))
                 if given["cursor"] is not None:
                     subscriber.commit()
                 losses.report_now_and_then()
@@ -134,7 +133,7 @@ def _encoder(framing: str | None, form: str, several: bool) -> Callable[[Sequenc
         raise click.UsageError(f"--{framing} and --format json exclude each other")
     if form == "json":
         return _json_lines
-    if tables.to_terminal():
+    if output.to_terminal():
         if framing is None:
             return partial(_escaped_lines, named=several)
         if framing != Framing.RAW.value:
@@ -157,7 +156,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _framed(batch: Sequence[slipring.Message], framing: Framing) -> bytes:
-    return frames.join((bytes(message.body) for message in batch), framing)
+    return join((bytes(message.body) for message in batch), framing)
 
 
 def _named_lines(batch: Sequence[slipring.Message]) -> bytes:
@@ -174,7 +173,7 @@ def _escaped_lines(batch: Sequence[slipring.Message], named: bool) -> bytes:
 
 
 def _json_lines(batch: Sequence[slipring.Message]) -> bytes:
-    return b"".join(tables.json_line(_record(message)) for message in batch)
+    return b"".join(output.json_line(_record(message)) for message in batch)
 
 
 def _record(message: slipring.Message) -> dict[str, object]:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import click
 
 import slipring
-from slipring.cli.terminal import tables
+from slipring.cli.terminal import output
 from slipring.cli.terminal.counters import Traffic, survey, traffic
 from slipring.cli.terminal.options import Target, format_option, period, sleep_until
-from slipring.cli.terminal.tables import Column
+from slipring.cli.terminal.output import Column
 from slipring.cli.terminal.top_screen import Screen, View, matches
 from slipring.units import counted, frequency, number, printable, speed
 
@@ -62,7 +62,7 @@ def command(target: Target, interval: float, once: bool, sort: str, pattern: str
     """
     with target.open() as bus:
         samples = Samples(bus, interval)
-        if form == "table" and tables.on_terminal() and not once:
+        if form == "table" and output.on_terminal() and not once:
             _watch(samples, View(tuple(_ORDERS), sort, pattern))
             return
         while True:
@@ -70,15 +70,15 @@ def command(target: Target, interval: float, once: bool, sort: str, pattern: str
             sample = samples.take()
             rows, hidden = sample.selected(sort, pattern)
             if form == "json":
-                tables.put_json(sample.record(rows))
+                output.put_json(sample.record(rows))
             else:
-                tables.put_table(_COLUMNS, rows_of_text(rows, sample.problems))
+                output.put_table(_COLUMNS, rows_of_text(rows, sample.problems))
                 if hidden:
-                    tables.put_line(f"{counted(hidden, 'topic')} hidden by --filter {pattern!r}")
+                    output.put_line(f"{counted(hidden, 'topic')} hidden by --filter {pattern!r}")
             if once:
                 return
             if form == "table":
-                tables.put_line("")
+                output.put_line("")
 
 
 class Sample(NamedTuple):
@@ -135,7 +135,7 @@ def _watch(samples: Samples, view: View) -> None:
                 return
             rows, hidden = sample.selected(view.order, view.pattern)
             problems = {topic: problem.partition(":")[0] for topic, problem in sample.problems.items()}
-            heading, *lines = tables.plain(_COLUMNS, rows_of_text(rows, problems)).splitlines()
+            heading, *lines = output.plain(_COLUMNS, rows_of_text(rows, problems)).splitlines()
             screen.draw(view.lines(title, heading, lines, hidden, height, width))
 
 

@@ -9,10 +9,10 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from slipring.cli.terminal import process_exit as endings
+from slipring.cli.terminal import process_exit
 
 if TYPE_CHECKING:
-    from slipring.bench.run import Progress
+    from slipring.bench.runner import Progress
     from slipring.pipelines.progress import Figures
 
 PLAIN_EVERY_S = 5.0
@@ -55,7 +55,7 @@ class Line:
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
         elif time.monotonic() - self._said >= PLAIN_EVERY_S:
             self._said = time.monotonic()
-            endings.complain(text)
+            process_exit.complain(text)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
@@ -93,14 +93,14 @@ class Bar:
             self._live.update(self._task, completed=at.done, total=at.total or None, description=at.text)
         elif time.monotonic() - self._said >= PLAIN_EVERY_S:
             self._said = time.monotonic()
-            endings.complain(f"{at.done}/{at.total} samples  {at.text}")
+            process_exit.complain(f"{at.done}/{at.total} samples  {at.text}")
 
     def say(self, text: str) -> None:
         """Print a line that remains, above the bar if there is one."""
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False)
         else:
-            endings.complain(text)
+            process_exit.complain(text)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
