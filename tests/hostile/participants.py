@@ -89,7 +89,7 @@ def repair(root: str, board_path: str, row: int) -> None:
 
 
 def execute(root: str, board_path: str, row: int, program: str) -> None:
-    """Become a participant written in C (participant.c)."""
+    """Become the participant of participant.c, which is not a Python program."""
     os.execv(program, [program, os.path.join(root, "test"), board_path, str(row)])
 
 
