@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise 18: a topic whose files somebody deletes, without the bus, is reported by whoever uses it, and for good."""
+"""Promise 18: a topic whose files were deleted without the bus raises TopicGone in every use, always."""
 
 import asyncio
 from pathlib import Path
@@ -15,12 +15,12 @@ def delete(bus, topic: str) -> None:
         Path(bus.path, f"{topic}.{suffix}").unlink()
 
 
-def test_a_task_that_waits_is_told(bus):
+def test_a_waiting_task_gets_topic_gone(bus):
     async def use() -> None:
         lasting = bus.subscriber("lasting")
         with bus.publisher("gone"), bus.publisher("lasting") as other, bus.subscriber("gone") as sub:
             tasks = [asyncio.create_task(reader.arecv()) for reader in (lasting, sub, sub)]
-            await asyncio.sleep(0.02)  # they have begun; if not, they are told all the same
+            await asyncio.sleep(0.02)  # they have begun; if not, they get the same error
             delete(bus, "gone")
             for task in tasks[1:]:
                 with pytest.raises(slipring.TopicGone):

@@ -19,7 +19,7 @@ def test_no_copy_is_made_on_either_side(bus):
         assert not frame.array.flags.owndata and not frame.array.flags.writeable
 
 
-def test_how_long_a_subscriber_spins_is_told_to_the_one_of_its_announcements(bus):
+def test_spin_us_is_passed_on_to_the_subscriber_of_announcements(bus):
     sub = bus.frames("cam", shape=(4,), dtype="u1", buffers=3).subscriber()
     assert sub.spin_us == sub.subscriber.spin_us > 0
     sub.spin_us = 0.0

@@ -23,7 +23,7 @@ def reserved(length: int) -> int:
 
 
 class Positioned:
-    """A publisher that can be told at which payload position the next message shall start."""
+    """A publisher that can start the next message at a given payload position."""
 
     def __init__(self, bus) -> None:
         self.pub = bus.publisher("t", capacity=CAPACITY)

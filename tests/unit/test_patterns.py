@@ -67,7 +67,7 @@ def test_a_waiting_receiver_notices_a_deleted_topic_and_waits_for_the_others(bus
     assert waiting.result().body == b"still here"
 
 
-def test_a_forked_child_is_told_to_open_its_own(processes):
+def test_a_forked_child_must_open_its_own_subscriber(processes):
     child = processes.start(
         """
         import os

@@ -93,7 +93,7 @@ def make_handles(bus):
 
 
 @pytest.mark.parametrize("kind", ["shm", "stepped"])
-def test_a_handle_says_to_pass_the_bus_instead(bus, kind):
+def test_the_error_for_a_pickled_handle_names_the_bus_instead(bus, kind):
     pytest.importorskip("numpy")
     with bus if kind == "shm" else SteppedBus() as made_from:
         for handle in make_handles(made_from):
@@ -105,7 +105,7 @@ def test_a_handle_says_to_pass_the_bus_instead(bus, kind):
                 assert str(refused.value) == said
 
 
-def test_a_stepped_bus_says_that_it_is_of_one_process():
+def test_a_stepped_bus_cannot_be_pickled():
     with SteppedBus() as bus, pytest.raises(TypeError, match="SteppedBus cannot be pickled"):
         pickle.dumps(bus)
 

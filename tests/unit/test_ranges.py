@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges: every sequence comes out once, as a message or in a hole that tells the exact loss."""
+"""Ranges: every sequence comes out once, as a message or in a gap with the exact loss."""
 
 import struct
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a bus may lie, and what an error says about the place."""
+"""Directories that a bus may use, and errors that describe them."""
 
 import errno
 import os
@@ -66,7 +66,7 @@ hear()
 """
 
 
-def test_denied_says_whose_file_it_is_and_who_asks(bus_root, processes):
+def test_denied_names_the_owner_of_the_file_and_our_user(bus_root, processes):
     os.chown(bus_root, ANN, ANN)
     bus_root.chmod(0o755)
     maker = start_as(processes, ANN, "bus.create('t', capacity=4096)\nsay(1)\nhear()")
@@ -97,7 +97,7 @@ hear()
 """
 
 
-def test_denied_says_the_same_to_a_subscriber_that_was_there_before_its_topic(bus_root, processes):
+def test_denied_is_the_same_for_a_subscriber_that_was_there_before_its_topic(bus_root, processes):
     os.chown(bus_root, ANN, ANN)
     bus_root.chmod(0o755)
     made = """
@@ -123,7 +123,7 @@ hear()
         assert text.count(str(bus_root)) == 1
 
 
-def test_denied_on_the_directory_says_whose_it_is(bus_root, processes):
+def test_denied_on_the_directory_names_its_owner(bus_root, processes):
     os.chown(bus_root, ANN, ANN)
     bus_root.chmod(0o700)
     child = start_as(
@@ -141,7 +141,7 @@ hear()
     assert "mode 0o700" in said
 
 
-def test_no_space_says_how_much_is_free_and_where(bus):
+def test_no_space_names_the_free_space_and_its_place(bus):
     with pytest.raises(slipring.NoSpace) as refused:
         bus.create("t", capacity="1TiB")
     assert "bytes and" in str(refused.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics as files: what is listed, looked at, removed and deleted."""
+"""Topics as files: listing, statistics, removal and deletion."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ SMALL = {"capacity": 4096, "slots": 16}
 
 
 @pytest.mark.foreign_files
-def test_files_that_are_no_topics_are_not_listed(bus):
+def test_other_files_are_not_listed_as_topics(bus):
     bus.create("t", **SMALL)
     for name in ("notes.txt", ".ring", "-x.ring", "half.readers", "no ring.ring"):
         Path(bus.path, name).write_bytes(b"")
@@ -66,7 +66,7 @@ def test_a_topic_deleted_under_its_users_is_noticed(bus, kind):
 
 
 @pytest.mark.foreign_files
-def test_a_doctor_names_a_file_that_is_no_topic_and_harms_no_other(bus):
+def test_a_doctor_names_a_foreign_file_and_changes_no_topic(bus):
     pub, sub = bus.publisher("t", **SMALL), bus.subscriber("t")
     Path(bus.path, "junk.ring").write_bytes(b"not a ring" * 1000)
     findings = bus.doctor()

@@ -71,7 +71,9 @@ class Ranges:
         asked = list(columns)
         for column in asked:
             if column not in COLUMNS:
-                raise BadArgument(f"columns={column!r} must be of {', '.join(COLUMNS)}", argument="columns")
+                raise BadArgument(
+                    f"columns has {column!r}: allowed are {', '.join(COLUMNS)}", argument="columns"
+                )
         mask = sum(1 << COLUMNS.index(column) for column in set(asked))
         in_order = asked == [column for column in COLUMNS if column in asked]
         host = socket.gethostname()

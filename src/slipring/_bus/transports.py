@@ -32,7 +32,7 @@ def chosen(cls: type[AnyBus], name: object, root: object) -> type[AnyBus]:
     scheme = address.partition("://")[0]
     if scheme not in _TRANSPORTS:
         known = ", ".join(f"{known}://" for known in _TRANSPORTS)
-        raise BadArgument(f"there is no transport {scheme}://: known are {known}", argument="name")
+        raise BadArgument(f"transport {scheme}:// is unknown: allowed are {known}", argument="name")
     module, found = _TRANSPORTS[scheme]
     transport: type[AnyBus] = getattr(importlib.import_module(module), found)
     return transport

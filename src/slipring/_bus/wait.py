@@ -145,11 +145,11 @@ def wait(subscribers: Iterable[Item], timeout: float | None = None) -> list[Item
 def _checked(subscribers: Iterable[Item]) -> tuple[Item, ...]:
     if hasattr(subscribers, "_waited"):  # it is iterable, and would be read to its end
         raise TypeError(
-            f"subscribers must be a list of them, not one {type(subscribers).__name__}: wait([…])"
+            f"subscribers must be a collection, not one {type(subscribers).__name__}: write wait([subscriber])"
         )
     items = tuple(subscribers)
     if not items:
-        raise BadArgument("there is no subscriber to wait for", argument="subscribers")
+        raise BadArgument("subscribers is empty: give at least one", argument="subscribers")
     for item in items:
         if not hasattr(item, "_waited"):
             raise TypeError(f"subscribers must hold Subscriber or Member, not {type(item).__name__}")

@@ -100,6 +100,7 @@ def find(codec: str | Codec) -> Codec:
     name = getattr(codec, "name", None)
     if missing or not isinstance(name, str):
         raise TypeError(f"codec must be a name or have name, {', '.join(_MEMBERS)}")
-    if not name or len(name.encode()) > 255:
-        raise BadArgument("the codec's name must have 1 to 255 bytes", argument="codec")
+    size = len(name.encode())
+    if not 1 <= size <= 255:
+        raise BadArgument(f"the codec's name has {size} bytes, allowed are 1 to 255", argument="codec")
     return codec

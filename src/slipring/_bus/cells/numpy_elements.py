@@ -87,7 +87,7 @@ class NumpyMemory:
         if hasattr(given, "dtype"):
             if given.shape != wanted.shape:
                 raise BadArgument(
-                    f"the value has shape {given.shape}, elements {wanted.shape}", argument="value"
+                    f"the value has shape {given.shape}, elements have {wanted.shape}", argument="value"
                 )
             fits = (
                 given.dtype == wanted.dtype
@@ -98,7 +98,7 @@ class NumpyMemory:
                 fits = self._numpy.can_cast(given.dtype, wanted.dtype, "same_kind")
             if not fits:
                 raise BadArgument(
-                    f"the value has dtype {given.dtype}, elements {wanted.dtype}", argument="value"
+                    f"the value has dtype {given.dtype}, elements have {wanted.dtype}", argument="value"
                 )
             if kind != "V":
                 dtypes.refuse_cuts(self._numpy, given, wanted.dtype, "value")

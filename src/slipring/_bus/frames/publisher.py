@@ -143,7 +143,8 @@ class FramePublisher(Closing):
         with filling as target:
             if given.shape != target.shape:
                 raise BadArgument(
-                    f"array has shape {given.shape}, the stream's frames {target.shape}", argument="array"
+                    f"array has shape {given.shape}, frames of the stream have {target.shape}",
+                    argument="array",
                 )
             dtypes.refuse_cuts(numpy, given, target.dtype, "array")
             target[...] = given

@@ -56,7 +56,9 @@ def _given(name: str, value: Any, shared: dict[str, Any]) -> dict[str, Any]:
     if isinstance(value, Mapping):
         unknown = [key for key in value if key not in _KEYS]
         if unknown:
-            raise BadArgument(f"stream {name!r} has {unknown[0]!r}: known are {_KEYS}", argument="streams")
+            raise BadArgument(
+                f"stream {name!r} has {unknown[0]!r}: allowed are {', '.join(_KEYS)}", argument="streams"
+            )
         return {**shared, **value}
     if value is None:
         return shared
@@ -64,7 +66,9 @@ def _given(name: str, value: Any, shared: dict[str, Any]) -> dict[str, Any]:
     if parts and not isinstance(parts[0], Iterable):
         parts = (parts,)  # a shape alone
     if len(parts) > 3:
-        raise BadArgument(f"stream {name!r} is (shape, dtype, buffers), not {value!r}", argument="streams")
+        raise BadArgument(
+            f"stream {name!r} must be (shape, dtype, buffers), not {value!r}", argument="streams"
+        )
     return {**shared, **dict(zip(_KEYS, parts, strict=False))}
 
 
@@ -81,7 +85,7 @@ def _by_name(streams: Any, shared: dict[str, Any]) -> dict[str, dict[str, Any]]:
         if not isinstance(name, str):
             raise TypeError(f"streams must be named by str, not {type(name).__name__}")
     if len(set(names)) != len(names):
-        raise BadArgument(f"streams={names} has a name twice", argument="streams")
+        raise BadArgument(f"streams={names} must not have a name twice", argument="streams")
     return {name: _given(name, named[name] if named else None, shared) for name in names}
 
 
@@ -92,7 +96,7 @@ def _one(name: str, given: dict[str, Any]) -> Stream:
     text, item_size = dtypes.to_text(DEFAULT_DTYPE if dtype is None else dtype, NEEDS)
     count = positive("buffers", DEFAULT_BUFFERS if buffers is None else buffers)
     if count > 64:
-        raise BadArgument(f"buffers={count} is more than 64", argument="buffers")
+        raise BadArgument(f"buffers={count} must be at most 64", argument="buffers")
     return name, shape_of(shape), text, item_size, count
 
 

@@ -97,8 +97,8 @@ class Client(Closing):
             raise TypeError(f"method must be str, not {type(method).__name__}")
         try:
             arguments = self._codec.encode_arguments(args, kwargs)
-            if len(method) * 4 > MAX_METHOD and len(method.encode()) > MAX_METHOD:
-                raise BadArgument(f"method has more than {MAX_METHOD} bytes", argument="method")
+            if len(method) * 4 > MAX_METHOD and (size := len(method.encode())) > MAX_METHOD:
+                raise BadArgument(f"method has {size} bytes, at most {MAX_METHOD}", argument="method")
         except (OverflowError, UnicodeEncodeError) as error:
             raise BadArgument(f"the arguments cannot be encoded: {error}", argument="arguments") from error
         return self._connection.request(method, arguments, deadline, self._max_answer, window)

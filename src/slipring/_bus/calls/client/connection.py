@@ -143,7 +143,8 @@ class Connection:
         if hello.codec != self._codec:
             self._forget_server()
             raise BadArgument(
-                f"service '{self._service}' speaks codec {hello.codec!r}, not {self._codec!r}: use that",
+                f"service '{self._service}' uses codec {hello.codec!r}, this client {self._codec!r}: give "
+                f"codec={hello.codec!r}",
                 argument="codec",
             )
         if self._requests is None or self._is_gone():
@@ -164,7 +165,8 @@ class Connection:
             raise PeerGone(f"service '{self._service}' has no living server", argument="service")
         if hello.version != protocol.VERSION:
             raise PeerGone(
-                f"the server of '{self._service}' speaks version {hello.version}, not {protocol.VERSION}",
+                f"the server of '{self._service}' uses version {hello.version} of the protocol, this client "
+                f"version {protocol.VERSION}: install the same Slipring for both",
                 argument="service",
             )
         self._hello = hello
