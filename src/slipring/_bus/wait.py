@@ -145,7 +145,7 @@ def wait(subscribers: Iterable[Item], timeout: float | None = None) -> list[Item
 def _checked(subscribers: Iterable[Item]) -> tuple[Item, ...]:
     if hasattr(subscribers, "_waited"):  # it is iterable, and would be read to its end
         raise TypeError(
-            f"subscribers must be a collection, not one {type(subscribers).__name__}: write wait([subscriber])"
+            f"subscribers must be a list, not one {type(subscribers).__name__}: write wait([subscriber])"
         )
     items = tuple(subscribers)
     if not items:
