@@ -28,7 +28,7 @@ def run_of(dist):
     return SimpleNamespace(getoption={"dist": dist}.get)
 
 
-def test_a_run_whose_groups_are_ignored_ends_and_says_what_to_install():
+def test_a_run_whose_groups_are_ignored_ends_with_what_to_install():
     with pytest.raises(pytest.exit.Exception, match=r"ignore groups: 'a.py::x\[1@2\]' has none; install"):
         order.check_groups(run_of("loadgroup"), ["a.py::x[0]@the Spark session", "a.py::x[1@2]"])
 

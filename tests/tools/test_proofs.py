@@ -159,7 +159,7 @@ def test_a_skipped_test_proves_nothing(tree, capsys):
     assert record.proofs() == {}
 
 
-def test_an_interrupted_run_goes_on_with_the_parts_that_are_not_proven(tree, monkeypatch):
+def test_an_interrupted_run_continues_with_the_parts_that_are_not_proven(tree, monkeypatch):
     proven()
     edit(tree, "seq + 1", "seq")
     begun = []
@@ -168,7 +168,7 @@ def test_an_interrupted_run_goes_on_with_the_parts_that_are_not_proven(tree, mon
     assert begun == ["states"]
 
 
-def test_a_proof_says_of_what_when_by_which_compiler_and_how_much(tree):
+def test_a_proof_records_sources_time_compiler_and_counts(tree):
     assert command.main(["--jobs", "0", "states"]) == 0
     proof = record.proofs()["states"]
     assert proof.hash == record.parts()[0].hash
