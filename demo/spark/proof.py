@@ -26,7 +26,7 @@ _COMPARED = tuple(
 
 def held(lake: Any) -> list[dict[str, Any]]:
     """One row a topic: the counts of its files."""
-    from slipring.pipelines.lake.contents import contents
+    from slipring.pipelines.lake.generations import contents
 
     return [
         {

@@ -79,7 +79,7 @@ def test_inspecting_a_lake_loads_neither_spark_nor_pyarrow(lake):
     code = f"""if True:
         import json, sys
         from slipring.pipelines.lake import Lake
-        from slipring.pipelines.lake.contents import contents
+        from slipring.pipelines.lake.generations import contents
 
         contents(Lake.open({str(lake.path)!r}))
         print(json.dumps(sorted({{"pyspark", "pyarrow", "numpy"}} & set(sys.modules))))

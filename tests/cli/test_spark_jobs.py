@@ -11,7 +11,7 @@ def test_a_job_that_publishes_ends_where_it_shows_its_figures(processes, signum)
     child = processes.start(
         """
         from slipring.cli import endings, spark_job
-        from slipring.pipelines.progress import Figures
+        from slipring.pipelines.job_progress import Figures
 
         def job(show):
             say("at work")

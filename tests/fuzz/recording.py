@@ -19,12 +19,12 @@ from slipring.errors import SlipringError
 from slipring.pipelines.lake import (
     Lake,
     compact,
-    contents,
     file_facts,
+    generations,
     log,
     marker,
     model,
-    topics,
+    topic_settings,
     validation,
     verify,
 )
@@ -152,13 +152,13 @@ def use(data: bytes) -> None:
 
 def _open(place: Path) -> None:
     lake = Lake.open(place)
-    for one in contents.contents(lake):
+    for one in generations.contents(lake):
         one.to_json()
     for file in lake.files():
         lake.where(file)
         with file_facts.FileFacts(lake.path / file.path) as found:
             found.runs(), found.times(), found.types()
-    topics.load(lake, "a")
+    topic_settings.load(lake, "a")
     compact.clear(lake, 0)
 
 
@@ -167,6 +167,7 @@ def _verify(place: Path) -> None:
 
 
 MODULES = tuple(
-    module.__name__ for module in (validation, contents, file_facts, log, marker, model, topics, verify)
+    module.__name__
+    for module in (validation, generations, file_facts, log, marker, model, topic_settings, verify)
 )
 TARGET = Target("recording", MODULES, use, seeds, mutate)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.log import sealed
-from slipring.pipelines.record.session import Subscription, description
+from slipring.pipelines.record.begin import Subscription, description
 
 ARCHIVE = Path(__file__).with_name("fixtures") / "lakes-81cb737.tar.xz"
 

@@ -7,11 +7,11 @@ from lake import filling
 from lake.test_row_files import Frame, batch
 from slipring.pipelines.errors import IncompleteBatch
 from slipring.pipelines.lake import row_files
-from slipring.pipelines.lake.contents import contents
+from slipring.pipelines.lake.generations import contents
 from slipring.pipelines.lake.stage import new_stage
 from slipring.pipelines.lake.verify import verify
 from slipring.pipelines.record.batch import BatchWriter
-from slipring.pipelines.record.session import Subscription, description
+from slipring.pipelines.record.begin import Subscription, description
 
 
 @pytest.fixture

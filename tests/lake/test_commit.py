@@ -8,7 +8,7 @@ import pytest
 from lake import filling
 from slipring import BadArgument
 from slipring.pipelines.lake import DamagedLake, Lake, LakeBusy, NotALake
-from slipring.pipelines.lake.contents import contents
+from slipring.pipelines.lake.generations import contents
 from slipring.pipelines.lake.locks import lock
 from slipring.pipelines.lake.log import SNAPSHOT_EVERY
 

@@ -9,19 +9,19 @@ import pytest
 import slipring
 from slipring.pipelines.lake import Lake, OtherHostsRecording
 from slipring.pipelines.record import hosts
+from slipring.pipelines.record.begin import Subscription, description, last_unfinished
 from slipring.pipelines.record.finish import release
-from slipring.pipelines.record.session import Subscription, description, last_unfinished
 
 PROGRAM = """
 import sys
 import slipring
-from slipring.pipelines.record import session
+from slipring.pipelines.record import begin
 from slipring.pipelines.record.finish import release
 from slipring.pipelines.lake import Lake, OtherHostsRecording
 name, root, path = sys.argv[1:]
 with slipring.Bus(name, root=root) as bus:
     bus.create("t")
-    found = session.last_unfinished(Lake.open(path), bus)
+    found = begin.last_unfinished(Lake.open(path), bus)
 print(found.id if found else None)
 try:
     print(release(path))

@@ -9,10 +9,10 @@ import pytest
 from lake import filling, old_lakes
 from slipring.pipelines.lake import DamagedLake, Lake
 from slipring.pipelines.lake.compact import compact
-from slipring.pipelines.lake.contents import contents
+from slipring.pipelines.lake.generations import contents
 from slipring.pipelines.lake.log import sealed
 from slipring.pipelines.lake.verify import verify
-from slipring.pipelines.replay.topics import recorded_settings
+from slipring.pipelines.replay.targets import recorded_settings
 
 RECORDED = {"imu": (300, 0), "camera": (42, 258)}  # messages, lost
 

@@ -6,10 +6,10 @@ import pytest
 from lake import filling
 from slipring.pipelines.lake import DamagedLake, Lake
 from slipring.pipelines.lake.verify import verify
-from slipring.pipelines.record import session, topic_extents
+from slipring.pipelines.record import begin, topic_extents
+from slipring.pipelines.record.begin import Subscription
 from slipring.pipelines.record.end_offsets import clipped, load_end_offsets
 from slipring.pipelines.record.finish import end, release, summary
-from slipring.pipelines.record.session import Subscription
 from slipring.pipelines.record.topic_extents import TopicExtents
 
 
@@ -19,11 +19,11 @@ class Recording:
     def __init__(self, lake, bus, words):
         self.lake, self.bus = lake, bus
         self.subscription = Subscription.of(words)
-        self.session = lake.begin(session.description(self.subscription, bus))
+        self.session = lake.begin(begin.description(self.subscription, bus))
         self.seen = self.watch(resumed=False)
 
     def watch(self, resumed):
-        starts = session.start_offsets(self.lake, self.bus, self.subscription.present(self.bus), False, None)
+        starts = begin.start_offsets(self.lake, self.bus, self.subscription.present(self.bus), False, None)
         seen = TopicExtents(self.lake, self.session, self.bus, self.subscription)
         seen.start(starts, resumed=resumed)
         return seen
@@ -132,7 +132,7 @@ def test_the_same_loss_is_recorded_once(lake, bus):
      '{"topics": [["t", "00000000000000aa", -1, 9]]}', '{"topics": [["t", "00000000000000aa", 0]]}'],
 )  # fmt: skip
 def test_the_file_of_extents_is_checked(lake, bus, text):
-    begun = lake.begin(session.description(Subscription.of("*"), bus))
+    begun = lake.begin(begin.description(Subscription.of("*"), bus))
     topic_extents.path_of(lake, begun).write_text(text)
     with pytest.raises(DamagedLake, match=r"\.tails is damaged"):
         release(lake.path)

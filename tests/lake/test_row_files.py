@@ -8,7 +8,7 @@ import pytest
 
 from lake import filling
 from slipring.pipelines.lake import row_files
-from slipring.pipelines.lake.contents import contents
+from slipring.pipelines.lake.generations import contents
 from slipring.pipelines.lake.stage import new_stage
 from slipring.pipelines.record.batch import BatchWriter
 

@@ -97,7 +97,7 @@ def rows(lake: Any, topic: str) -> Iterator[tuple[int, str, bytes]]:
 def examine(path: Path) -> dict[str, Any]:
     """Return the counts and, in order of offset, offset and identity (0: corrupt) of every message."""
     from slipring.pipelines.lake import Lake
-    from slipring.pipelines.lake.contents import contents
+    from slipring.pipelines.lake.generations import contents
     from slipring.pipelines.lake.verify import verify
 
     began = time.monotonic()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from slipring.cli.terminal.process_exit import Stopped
 
 if TYPE_CHECKING:
-    from slipring.pipelines.progress import Figures, Show
+    from slipring.pipelines.job_progress import Figures, Show
 
 T = TypeVar("T")
 _LOOK_EVERY_S = 0.1

@@ -7,7 +7,7 @@ report        tables of a recording, and a page
 lake          a recording on disk
 declarative   Spark's declarative pipelines between topics and tables: init, run
 job_session   the Spark session of a job; jvm, class_archive: its JVM
-progress      figures of a running job; notebook, html: how they are displayed
+job_progress  figures of a running job; notebook_html, html: how they are displayed
 errors        why a job failed
 
 Neither Spark nor pyarrow is imported before it is used.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import jvm
 from .errors import MissingExtra
-from .progress import Show, stage
+from .job_progress import Show, stage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

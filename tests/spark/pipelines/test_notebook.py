@@ -71,7 +71,7 @@ def test_a_job_has_one_display_that_is_updated_and_a_table_as_its_result(kernel,
 
 
 FAILING = """
-from slipring.pipelines.progress import Figures, in_notebook
+from slipring.pipelines.job_progress import Figures, in_notebook
 with in_notebook("recording", None) as show:
     show(Figures(rows=7, elapsed_s=1.0, eta_s=3.0, lost=2))
     raise KeyboardInterrupt
@@ -88,9 +88,7 @@ def test_a_display_shows_the_progress_of_a_job_and_the_cause_of_its_end(kernel):
 
 
 def test_a_job_that_shows_its_own_figures_has_no_display(kernel):
-    given = (
-        "from slipring.pipelines.progress import in_notebook\nwith in_notebook('x', print) as show: show(1)"
-    )
+    given = "from slipring.pipelines.job_progress import in_notebook\nwith in_notebook('x', print) as show: show(1)"
     assert [(one.kind, one.data) for one in kernel.run(given)] == [("stream", {"text": "1\n"})]
 
 
@@ -110,7 +108,7 @@ display(taken, taken.slice(0, 1), pyarrow.record_batch({{"value": [1]}}))
 
 
 def test_without_a_kernel_nothing_is_shown(capsys):
-    from slipring.pipelines.progress import in_notebook
+    from slipring.pipelines.job_progress import in_notebook
 
     with in_notebook("recording", None) as show:
         assert show is None

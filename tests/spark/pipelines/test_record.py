@@ -13,12 +13,12 @@ import slipring
 from slipring import pipelines
 from slipring.pipelines import job_session
 from slipring.pipelines.errors import IncompleteBatch
-from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topics
+from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topic_settings
 from slipring.pipelines.lake.locks import lock
 from slipring.pipelines.lake.verify import verify
 from slipring.pipelines.record.batch import BatchWriter
+from slipring.pipelines.record.begin import Subscription, checkpoint, description
 from slipring.pipelines.record.finish import release
-from slipring.pipelines.record.session import Subscription, checkpoint, description
 from support.waiting import eventually
 
 
@@ -85,7 +85,7 @@ def test_messages_of_several_topics_are_recorded_once_and_read_back(recordings, 
     assert recordings.values("imu") == [b"i%d" % number for number in range(300)]
     recordings.complete()
     assert bus.cursors("commands") == [], "an ended recording holds nothing back"
-    known = topics.load(Lake.open(recordings.path), "imu")
+    known = topic_settings.load(Lake.open(recordings.path), "imu")
     assert known["types"] == ["imu.v1", "imu.v2"]
     (settings,) = known["generations"].values()
     assert settings["delivery"] == "lossy" and settings["capacity"] == 16 << 20
@@ -190,7 +190,7 @@ def test_a_pattern_takes_later_topics_and_a_re_created_topic_is_another_generati
         ("cam.left", 1),
         ("cam.right", 1),
     ]
-    assert len(topics.load(Lake.open(recordings.path), "cam.left")["generations"]) == 2
+    assert len(topic_settings.load(Lake.open(recordings.path), "cam.left")["generations"]) == 2
 
 
 def test_a_damaged_checkpoint_is_replaced_and_no_message_is_recorded_twice(recordings, bus):

@@ -13,7 +13,7 @@ from slipring.cli.terminal import process_exit
 
 if TYPE_CHECKING:
     from slipring.bench.runner import Progress
-    from slipring.pipelines.progress import Figures
+    from slipring.pipelines.job_progress import Figures
 
 PLAIN_EVERY_S = 5.0
 

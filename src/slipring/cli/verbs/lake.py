@@ -16,7 +16,7 @@ from slipring.cli.terminal.progress_line import Line
 from slipring.units import counted, moment, number, size
 
 if TYPE_CHECKING:
-    from slipring.pipelines.lake.contents import Generation
+    from slipring.pipelines.lake.generations import Generation
 
 _COLUMNS = (
     Column("topic"),
@@ -43,7 +43,7 @@ def command() -> None:
 def ls(lake: str, form: str) -> None:
     """List the recorded topics in LAKE: one row for each topic and generation."""
     from slipring.pipelines.lake import Lake
-    from slipring.pipelines.lake.contents import contents
+    from slipring.pipelines.lake.generations import contents
 
     found = Lake.open(lake)
     generations = contents(found)
@@ -81,8 +81,8 @@ def verify(lake: str, form: str) -> int:
     A complete lake has unchanged files, no message twice, and within a recording contiguous offsets of each topic, with
     gaps recorded. Each error is named, and the exit code is then 1.
     """
+    from slipring.pipelines.job_progress import Meter
     from slipring.pipelines.lake.verify import verify as look
-    from slipring.pipelines.progress import Meter
 
     meter = Meter()
     with Line("verifying") as line:

@@ -3,19 +3,19 @@
 
 In reading order:
 
-directory, marker       Lake: create, open, begin, commit, read; the file that makes a directory a lake
+lake, marker            Lake: create, open, begin, commit, read; the file that makes a directory a lake
 log, model, validation  log entries and the state they add up to; checks of untrusted input
 stage, row_files        files before they are committed; file_facts: their description in the log
 held, locks             second names for readers of replaced files; one writer at a time
-contents, topics        what is recorded; how topics were set up
+generations             what is recorded, by topic and generation; topic_settings: how topics were set up
 reading, delta          the rows as a Spark DataFrame; the same as a Delta table
 compact, verify         merge small files; check everything
 kill_points             steps of a commit at which tests kill a process
 """
 
 from ..errors import MissingExtra
-from .directory import Lake
 from .errors import DamagedLake, LakeBusy, LakeFull, NotALake, NotLocal, OtherHostsRecording
+from .lake import Lake
 
 __all__ = [
     "DamagedLake",

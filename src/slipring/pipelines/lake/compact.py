@@ -29,7 +29,7 @@ from .row_files import parquet_writer
 from .stage import Stage, sweep
 
 if TYPE_CHECKING:
-    from .directory import Lake
+    from .lake import Lake
 
 TARGET_BYTES = 128 << 20
 KEEP_S = 600.0

@@ -18,7 +18,7 @@ from .locks import lock
 from .model import File, Json
 
 if TYPE_CHECKING:
-    from .directory import Lake
+    from .lake import Lake
 
 NEEDED = 'a lake of the format delta needs the package deltalake: pip install "slipring[delta]"'
 

@@ -19,7 +19,7 @@ from .errors import fault
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .directory import Lake
+    from .lake import Lake
 
 DIRECTORY = "_held"
 

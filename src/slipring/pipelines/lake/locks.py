@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from .errors import LakeBusy, fault
 
 if TYPE_CHECKING:
-    from .directory import Lake
+    from .lake import Lake
 
 _DOES = {"record": "records into", "compact": "compacts", "delta": "updates the Delta table of"}
 

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from .directory import Lake
+    from .lake import Lake
 
 _COLUMNS = {
     "topic": StringType(),

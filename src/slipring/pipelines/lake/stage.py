@@ -18,7 +18,7 @@ from .errors import DamagedLake
 from .model import File
 
 if TYPE_CHECKING:
-    from .directory import Lake
+    from .lake import Lake
 
 PARTITION = re.compile(r"topic=(?P<topic>[^/]+)/date=(?P<date>\d{4}-\d\d-\d\d)/[^/]+\.parquet")
 

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from slipring.errors import SlipringError
 
-from . import marker, topics
-from .contents import Generation, contents
-from .directory import Lake
+from . import marker, topic_settings
 from .file_facts import FileFacts, checksum
+from .generations import Generation, contents
+from .lake import Lake
 from .local_path import local
 from .log import canonical, unsealed
 from .model import NO_ENTRY, File, Run, State, describe, join
@@ -181,7 +181,7 @@ def _offset_problems(state: State) -> Iterator[Problem]:
 
 def _topic_problems(lake: Lake) -> Iterator[Problem]:
     for path in sorted((lake.path / "_topics").glob("*.json")):
-        why = topics.problem(path)
+        why = topic_settings.problem(path)
         if why is not None:
             yield Problem(
                 f"_topics/{path.name}", f"is damaged ({why}): remove it; the next recording writes it again"

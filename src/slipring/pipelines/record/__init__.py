@@ -4,7 +4,7 @@
 In reading order:
 
 record          the whole recording: session, cursors, Spark, query, end
-session, hosts  which session is resumed or begun, and where it begins on each topic
+begin, hosts    which session is resumed or begun, and where it begins on each topic
 topic_extents   where the recording begins on each topic, and how far each topic has gone
 limits          when the recording ends; end_offsets: the offsets of the end, in a file for the query
 recorder        the streaming query; topic_state: what the topics have now

@@ -16,7 +16,7 @@ from ..lake.locks import lock
 from ..lake.model import Json, Session
 from ..lake.stage import Stage
 from . import hosts, topic_extents
-from .session import cursor_name, unfinished
+from .begin import cursor_name, unfinished
 
 READER_ENDS_S = 20.0  # the source process of Spark may still be ending
 POLL_S = 0.05
@@ -42,7 +42,7 @@ class Summary:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        from slipring.pipelines.notebook import of_summary
+        from slipring.pipelines.notebook_html import of_summary
 
         return of_summary(self)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from slipring.errors import BadArgument, SlipringError
 
-from ..progress import Figures, Show
+from ..job_progress import Figures, Show
 from .end_offsets import EndOffsets, save_end_offsets
 from .topic_extents import TopicExtents
 

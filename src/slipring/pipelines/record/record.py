@@ -14,17 +14,17 @@ from slipring._bus.logs import log
 from slipring.errors import BadArgument
 
 from .. import job_session, jvm
+from ..job_progress import Show, in_notebook
 from ..lake import Lake, delta, marker
 from ..lake.local_path import local
 from ..lake.locks import lock
 from ..lake.model import Session
 from ..lake.stage import sweep
-from ..progress import Show, in_notebook
-from . import end_offsets, session
+from . import begin, end_offsets
+from .begin import Subscription
 from .compactor import Compactor
 from .finish import Summary, end, summary
 from .limits import Limits
-from .session import Subscription
 from .topic_extents import TopicExtents
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def record(
         stack.callback(limits.close)
         with _ended_if_it_fails(lake, current, resumed=resumed):
             # From here on every message is kept or counted. Spark takes seconds to start.
-            starts = session.start_offsets(lake, source, present, pre_buffer, previous)
+            starts = begin.start_offsets(lake, source, present, pre_buffer, previous)
             if not resumed:
-                starts = session.create_cursors(source, starts, session.cursor_name(lake, current))
+                starts = begin.create_cursors(source, starts, begin.cursor_name(lake, current))
             extents.start(starts, resumed=resumed)
             limits.start(extents, end_offsets.path_of(lake, current))
             shown = limits.with_time_left(stack.enter_context(in_notebook("recording", progress)))
@@ -137,9 +137,9 @@ def _check_executors(spark: SparkSession, bus: slipring.Bus) -> None:
 
 def _session(lake: Lake, bus: slipring.Bus, subscription: Subscription) -> tuple[str, Session | None]:
     """Return the session to record, and the unfinished one that it resumes (the same one) or follows."""
-    wanted = session.description(subscription, bus)
-    last = session.last_unfinished(lake, bus)
-    if last is not None and session.can_resume(lake, last, wanted):
+    wanted = begin.description(subscription, bus)
+    last = begin.last_unfinished(lake, bus)
+    if last is not None and begin.can_resume(lake, last, wanted):
         log("record", "info", "session %s in %s is resumed", last.id, lake.path)
         return last.id, last
     new = lake.begin(wanted)

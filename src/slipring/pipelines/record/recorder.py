@@ -20,14 +20,14 @@ from slipring._bus.logs import log
 from slipring.errors import SlipringError
 
 from ..errors import JobFailed, SparkGone, explained, is_gone
-from ..lake import Lake, topics
+from ..job_progress import Meter, QueryWatch, Show
+from ..lake import Lake, topic_settings
 from ..lake.model import Session
-from ..progress import Meter, QueryWatch, Show
 from . import end_offsets
 from .batch import BatchWriter, RecordingSource
+from .begin import Subscription, checkpoint, cursor_name, remove_partial_files
 from .end_offsets import EndOffsets
 from .limits import Limits
-from .session import Subscription, checkpoint, cursor_name, remove_partial_files
 from .topic_extents import TopicExtents
 from .topic_state import is_behind, is_there
 
@@ -199,7 +199,7 @@ class Recorder:
     def note_topics(self) -> None:
         """Save the settings of the topics: one may be gone before its first batch is written."""
         for topic in self.subscription.matching(self.bus):
-            topics.note(self.lake, self.bus, topic)
+            topic_settings.note(self.lake, self.bus, topic)
 
     def recorded(self) -> Session:
         return self.lake.refresh().sessions[self.session]

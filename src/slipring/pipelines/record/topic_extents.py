@@ -27,8 +27,8 @@ from slipring.errors import SlipringError, TopicGone, TopicNotFound
 from ..lake import DamagedLake, Lake
 from ..lake.model import OffsetRange, Session
 from ..lake.validation import Generation, Number, TopicName, decoded
+from .begin import StartOffsets, Subscription
 from .end_offsets import EndOffsets
-from .session import StartOffsets, Subscription
 from .topic_state import is_there
 
 SAVE_EVERY_S = 1.0

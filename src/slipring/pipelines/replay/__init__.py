@@ -3,9 +3,9 @@
 
 In reading order:
 
-replay   the whole replay: range, targets, order, publishing
-range    which part of the recording, onto which topics
-topics   the topics of the bus, made as they were recorded if they are missing
-order    the messages sorted by Spark; feed: read ahead of the publisher
-run      publish each message when it is due; pace: when that is
+replay      the whole replay: range, targets, order, publishing
+range       which part of the recording, onto which topics
+targets     the topics of the bus, created as they were recorded if they are missing
+order       the messages sorted by Spark; feed: read ahead of the publisher
+publishing  publish each message when it is due; pace: when that is
 """

@@ -19,15 +19,15 @@ from slipring._bus.logs import log
 from slipring._bus.settings import choice, timeout_s
 
 from ..errors import failures
+from ..job_progress import Show, in_notebook, stage
 from ..job_session import job_session
 from ..lake import Lake
-from ..progress import Show, in_notebook, stage
 from . import order
 from . import range as ranges
 from .feed import Feed
 from .pace import Pace, read_speed
-from .run import Replayed, Run
-from .topics import Targets, recorded_settings
+from .publishing import Replayed, Run
+from .targets import Targets, recorded_settings
 
 __all__ = ["Options", "Replayed", "replay", "replay_rows"]
 

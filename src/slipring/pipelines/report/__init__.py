@@ -6,10 +6,10 @@
 report("lake/")                    everything at once: Findings, and with ``html=`` a page
 Report(spark, rows)                one method for each table, as DataFrames for notebooks
 
-tables     Report
-rows, traffic, timing, calls       how the tables are computed
-findings   all tables as plain data
-page       the page
+dataframes   Report
+rows, traffic, timing, calls   how the tables are computed
+findings     all tables as plain data
+page         the page
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 
 from slipring.errors import BadArgument
 from slipring.pipelines.errors import failures
+from slipring.pipelines.job_progress import Show, in_notebook, stage
 from slipring.pipelines.job_session import job_session
 from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.local_path import local
-from slipring.pipelines.progress import Show, in_notebook, stage
 
+from .dataframes import Report
 from .findings import Findings, find
-from .tables import Report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

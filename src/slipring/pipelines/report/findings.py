@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .calls import CALLS_TOPIC, REPLY_TOPIC
-from .tables import Report
+from .dataframes import Report
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,7 +76,7 @@ class Findings:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        from slipring.pipelines.notebook import of_findings
+        from slipring.pipelines.notebook_html import of_findings
 
         return of_findings(self)
 

@@ -21,7 +21,7 @@ from .validation import Number, Struct, decoded, field, plain
 if TYPE_CHECKING:
     import slipring
 
-    from .directory import Lake
+    from .lake import Lake
 
 SETTINGS = ("delivery", "writers", "capacity", "slots", "mode", "max_readers", "max_writers", "max_cursors")
 FACTS = ("content", *SETTINGS, "created_ns")

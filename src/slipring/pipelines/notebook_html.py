@@ -17,10 +17,10 @@ from slipring.units import counted, duration, frequency, moment, number, size
 from .html.markup import tag, words
 
 if TYPE_CHECKING:
-    from .lake.contents import Generation
-    from .progress import Figures
+    from .job_progress import Figures
+    from .lake.generations import Generation
     from .record.finish import Summary
-    from .replay.run import Replayed
+    from .replay.publishing import Replayed
     from .report import Findings
 
 UPDATE_EVERY_S = 0.2

@@ -206,7 +206,7 @@ class Lake:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        from ..notebook import of_lake
-        from .contents import contents
+        from ..notebook_html import of_lake
+        from .generations import contents
 
         return of_lake(str(self.path), contents(self))

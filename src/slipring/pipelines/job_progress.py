@@ -5,8 +5,8 @@
     while query.isActive:
         show(watch.figures())
 
-Every job shows `Figures`. `slipring.cli.terminal.progress_line` prints them as one line, `in_notebook` displays them in a
-notebook. A `Meter` computes them from counts, for jobs that are not streaming queries.
+Every job shows `Figures`. `slipring.cli.terminal.progress_line` prints them as one line, `in_notebook` displays them in
+a notebook. A `Meter` computes them from counts, for jobs that are not streaming queries.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def in_notebook(doing: str, show: Show | None) -> Iterator[Show | None]:
     if show is not None or not _is_notebook():
         yield show
         return
-    from .notebook import Display
+    from .notebook_html import Display
 
     with Display(doing) as display:
         yield display

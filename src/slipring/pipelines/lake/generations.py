@@ -12,7 +12,7 @@ from .model import File, Json, Run, join
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .directory import Lake
+    from .lake import Lake
 
 
 @dataclass

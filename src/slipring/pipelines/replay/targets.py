@@ -17,7 +17,7 @@ from slipring.errors import BadArgument, Busy, TooLarge, TopicExists
 
 from ..lake import Lake
 from ..lake.model import Json
-from ..lake.topics import load
+from ..lake.topic_settings import load
 
 _MUST_AGREE = ("delivery", "writers")
 _OF_A_NEW_TOPIC = (*_MUST_AGREE, "capacity", "slots", "mode", "max_readers", "max_writers", "max_cursors")

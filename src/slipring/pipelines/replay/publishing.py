@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from slipring.errors import Full
 
-from ..progress import Meter, Show, stage
+from ..job_progress import Meter, Show, stage
 from .order import Extent, unpack
 from .pace import SLICE_NS, Pace
 
 if TYPE_CHECKING:
-    from .topics import Targets
+    from .targets import Targets
 
 _SLICE_S = SLICE_NS / 1e9
 _SHOW_EVERY = 256  # messages, before the clock is read
@@ -37,7 +37,7 @@ class Replayed:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        from slipring.pipelines.notebook import of_replayed
+        from slipring.pipelines.notebook_html import of_replayed
 
         return of_replayed(self)
 
