@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has arrived for a remote subscriber, and its counts.
+"""The messages that have arrived for a remote subscriber, and its counts.
 
 Each message comes with the server's counts as of that message. So received + lost + filtered adds up exactly at
 every moment, however far ahead the server reads. When the server's subscriber is replaced (another server process,
@@ -41,9 +41,9 @@ class Arrivals:
         self.received = self.conflated = self.tail = 0
 
     def begin(self, facts: dict[str, Any], *, forget: bool) -> None:
-        """The server's subscriber is a new one, or elsewhere: its counts until now are not this subscriber's.
+        """Begin with another subscriber or another position at the server. Its counts until now are not counted here.
 
-        forget: drop what has arrived and was not read.
+        forget: drop messages that have arrived and were not read.
         """
         known = self.read if forget else self.arrived
         self.epoch, self.tail = facts["epoch"], facts["tail"]
@@ -83,7 +83,7 @@ class Arrivals:
 
     @property
     def consumed(self) -> int:
-        """The position below which everything was read, or passed over with nothing to read before it."""
+        """The position below which every message was read or passed over."""
         return self.read.position if self._messages else self.arrived.position
 
     def _conflate_away(self) -> None:

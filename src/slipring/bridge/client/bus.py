@@ -23,7 +23,7 @@ from .subscriber import RemoteSubscriber
 
 
 def _address(name: str, root: str | os.PathLike[str] | None) -> addresses.Address:
-    """The address in the name, or the root's with the name behind it."""
+    """Return the address that the name is, or that of the root with the name appended."""
     if "://" in name:
         return addresses.parse(name)
     base, mark, query = (default_root() if root is None else os.fspath(root)).partition("?")
@@ -53,7 +53,7 @@ class RemoteBus(Bus):
 
     @property
     def identity(self) -> str:
-        """Of the bus itself, the same through every server that exports it."""
+        """The identity of the bus, the same through every server that exports it."""
         return str(self._link.welcome.get("identity", ""))
 
     def _topic(self, topic: str) -> str:
@@ -76,7 +76,7 @@ class RemoteBus(Bus):
         return [str(name) for name in self._link.request("topics")]
 
     def contents(self) -> dict[str, str]:
-        """The topics: cells are of one host."""
+        """Return the topics. A remote bus has no cells."""
         return dict.fromkeys(self.topics(), "topic")
 
     # For subscribers of patterns: to look at what is there costs a request.
@@ -107,14 +107,14 @@ class RemoteBus(Bus):
         return findings
 
     def origins(self, topic: str) -> list[dict[str, Any]]:
-        """What is passed on into a topic."""
+        """Return the origins that publish into a topic."""
         found: list[dict[str, Any]] = self._link.request("origins", topic=self._topic(topic))
         return found
 
     # What is of one host
 
     def _of_one_host(self, *args: Any, **kwargs: Any) -> NoReturn:
-        text = f"cells, frames and calls are of one host, and {self!r} is on another"
+        text = f"cells, frames and calls work on one host only, and {self!r} is on another: open them there"
         raise BadArgument(text, argument="bus")
 
     cells = frames = server = client = _of_one_host

@@ -45,13 +45,13 @@ class Handle(Unpicklable):
         """Return the request that opens it again on a new connection, sent before all others."""
 
     def on_message(self, message: wire.Message) -> None:
-        """A message for this handle has arrived."""
+        """Called when a message for this handle arrives."""
 
     def on_break(self) -> None:
-        """The connection is lost; another one is tried."""
+        """Called when the connection is lost, before another one is tried."""
 
     def on_end(self, error: Exception) -> None:
-        """There will be no other connection."""
+        """Called when no other connection will be tried."""
 
 
 class Link:
@@ -156,7 +156,7 @@ class Link:
             raise call.error
 
     def _answered(self, call: Call, timeout_s: float | None) -> bool:
-        """The time counts while nothing moves: on a slow link a reply waits for what is under way before it."""
+        """Wait for the reply. Time counts only while no data moves: a reply waits behind earlier messages."""
         if timeout_s is None:
             return call.done.wait()
         since, left_s = time.monotonic(), timeout_s

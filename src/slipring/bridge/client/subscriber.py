@@ -119,7 +119,7 @@ class RemoteSubscriber(PythonSubscriber, Handle):
         return message
 
     def _hold(self, seconds: float | None) -> Held | None:
-        """The memory is this process's own, but the publishers of a reliable topic wait until it is released."""
+        """Hold a message in this process's memory. Publishers of a reliable topic wait until it is released."""
         found = self._receive(seconds, hold=True)
         if found is None:
             return None
@@ -211,7 +211,7 @@ class RemoteSubscriber(PythonSubscriber, Handle):
             return wire.plain(wire.ACK, self.handle, arrivals.epoch, position)
 
     def _sync(self) -> None:
-        """Have everything that was published before now, as far as there is room for it."""
+        """Wait for all messages published before now, as far as the window has room for them."""
         token = self._link.number()
         deadline = time.monotonic() + self._link.silence_s
         if not self._link.queue.post(wire.plain(wire.SYNC, self.handle, self._arrivals.epoch, token)):
@@ -277,12 +277,12 @@ class RemoteSubscriber(PythonSubscriber, Handle):
 
     @property
     def lag(self) -> int:
-        """How many sequences lie between position and the topic's tail, which the server is asked for."""
+        """The number of sequences between position and the topic's tail, which the server reports."""
         self._refresh()
         return super().lag
 
     def stats(self) -> dict[str, Any]:
-        """As Subscriber.stats, and whether there is a connection now."""
+        """Return what Subscriber.stats returns, and whether there is a connection now."""
         self._refresh()
         return {**super().stats(), "connected": self._link.connected}
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Ringing(Protocol):
-    """What a wait needs of a remote subscriber."""
+    """A remote subscriber, as a wait uses it."""
 
     def add_bell(self, bell: Bell) -> None: ...
     def remove_bell(self, bell: Bell) -> None: ...

@@ -36,7 +36,7 @@ _SAME = ("capacity", "slots", "delivery")
 
 @dataclass(frozen=True, slots=True)
 class MirrorSettings:
-    """What all topics of a mirror have in common. start: of topics without a position from an earlier run."""
+    """The settings that all topics of a mirror share. start: for topics without a position of an earlier run."""
 
     source: Bus
     target: Bus

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the requests of docs/spec/bridge.md contain. Fields that a request does not declare are passed over."""
+"""The fields of the requests of docs/spec/bridge.md. Undeclared fields are ignored."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pump: sends batches of the subscriptions that can be read, and publishes what waited for room.
+"""The pump: sends batches of readable subscriptions, and publishes messages that waited for room.
 
 A subscription that has room in its window and nothing to read is handed to a thread, `_Watch`, that sleeps for all
 of these. The server's loop sleeps in ZeroMQ's poll, the topics' readers in the core's wait. The thread does the
@@ -56,7 +56,7 @@ class Pump:
         self.wake(subscription)
 
     def wake(self, subscription: ServerSubscription) -> None:
-        """Something has changed: look whether there is something to send."""
+        """Test at the next turn whether there is something to send: the subscription has changed."""
         self._ready[subscription] = self._sessions[subscription]
 
     def ready(self) -> list[tuple[Session, ServerSubscription]]:
@@ -154,7 +154,7 @@ class Pump:
 
 
 class _Watch:
-    """The thread: subscriptions go in by `add`; those that can be read come back from `readable`."""
+    """The sleeping thread. `add` gives it a subscription; `readable` returns those that can be read."""
 
     def __init__(self) -> None:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -173,7 +173,7 @@ class _Watch:
         self._bell.ring()
 
     def remove(self, subscription: ServerSubscription) -> None:
-        """The thread does not use it afterwards: closed now, it is closed, and its cursor free for the next."""
+        """Take a subscription from the thread. It can be closed afterwards, which frees its cursor."""
         with self._lock:
             self._idle.discard(subscription)
             self._bell.ring()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client can request of a server: one method per request of docs/spec/bridge.md, under the same name.
+"""The requests of a client: one method per request of docs/spec/bridge.md, under the same name.
 
 The content comes from the network. It is converted to the type that contents.py declares for the request before
 anything is done.

@@ -104,12 +104,12 @@ class Server(Closing):
 
     @property
     def address(self) -> str:
-        """Where it listens: zmq+tcp://host:port/bus."""
+        """The address of the exported bus: zmq+tcp://host:port/bus."""
         return f"zmq+{self._socket.endpoint}/{self.bus.name}"
 
     @property
     def clients(self) -> int:
-        """How many clients there are, connected or disconnected for less than `linger_s`."""
+        """The number of clients that are connected, or were disconnected for less than `linger_s`."""
         return len(self._sessions)
 
     def start(self) -> Self:
@@ -353,7 +353,7 @@ class Server(Closing):
             session.send(wire.with_json(wire.WELCOME, wire.VERSION, content=self._welcome))
 
     def _disconnected(self, route: bytes, now: float) -> None:
-        """The session stays for a while."""
+        """Keep the session of a lost connection for a while."""
         session = self._routes.get(route)
         if session is not None and session.connected:
             session.connected, session.gone_since = False, now

@@ -174,7 +174,7 @@ class _Peer:
 
 
 class _Connections:
-    """The TCP connections of the socket: which peers have one, and the end of those that misbehave."""
+    """The TCP connections of the socket. Connections of misbehaving peers are ended."""
 
     port = 0  # that the socket is bound to
 
