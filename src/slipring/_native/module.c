@@ -37,7 +37,7 @@ static bool add_codes(PyObject *module) {
     return true;
 }
 
-/* The types are of one interpreter and kept in variables of the process: a second one would replace them under the first. */
+/* The types belong to one interpreter and are kept in static variables, which a second interpreter would overwrite. */
 static bool of_main_interpreter(void) {
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
     PyErr_SetString(PyExc_ImportError, "slipring cannot be imported in a sub-interpreter: use it in the main interpreter, or in a "

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The binding: one Python type per C type of the core, nothing else. Comfort lives in Python above it.
+ * The binding: one Python type for each C type of the core. Everything convenient is Python code above it.
  *
- * Handles are used by one thread at a time (slipring.h). With the GIL, holding it is the lock, except around large
- * copies, which release it: then `busy` keeps others out. In free-threaded builds a mutex does all of it. Waiting
- * holds no lock: it only looks, and whoever wakes up tries again.
+ * One thread at a time uses a handle (slipring.h). With the GIL, the GIL is the lock. Large copies release it: `busy` then
+ * keeps other threads out. In free-threaded builds a mutex is the lock. A wait holds no lock, because it only reads; the
+ * thread that wakes up tries again.
  */
 #ifndef SLIPRING_NATIVE_H
 #define SLIPRING_NATIVE_H
@@ -14,7 +14,7 @@
 #include <structmember.h>
 #include <sys/types.h>
 
-#include "base/defects.h" /* planted defects; the only other private headers are those of topics/blockers.c */
+#include "base/defects.h" /* planted defects; topics/blockers.c and messages/receive.c include other private headers */
 #include "slipring.h"
 
 #define LARGE_COPY 32768 /* bytes worth releasing the GIL for */
@@ -24,13 +24,13 @@
 /* Handle ---------------------------------------------------------------------------------------------------- */
 
 struct handle {
-    int users;    /* calls under way, open views and loans: the core's handle lives until they end */
+    int users;    /* running calls, open views and loans; the core's handle lives until they end */
     bool closing; /* close() was called */
 #ifdef Py_GIL_DISABLED
     PyMutex mutex;
 #else
     bool busy;
-    pid_t busy_in; /* the process it is busy in: a forked child inherits the mark without the thread */
+    pid_t busy_in; /* the process of the busy thread; a forked child inherits `busy` without the thread */
     PyThread_type_lock busy_lock;
 #endif
 };
@@ -38,11 +38,11 @@ struct handle {
 bool handle_init(struct handle *h);
 void handle_clear(struct handle *h);
 void handle_lock(struct handle *h);
-/* Within a locked handle, after anything that may have run Python code (signal handlers, finalizers, a buffer's or a
- * number's own): with the GIL, another thread may have got in meanwhile. */
+/* For a locked handle, after anything that may have run Python code: signal handlers, finalizers, methods of a buffer or a
+ * number. With the GIL, another thread may have locked the handle meanwhile. */
 void handle_relock(struct handle *h);
 void handle_unlock(struct handle *h);
-/* Within a locked handle: others stay out although the GIL is released. */
+/* For a locked handle: other threads stay out although the GIL is released. */
 PyThreadState *handle_release_gil(struct handle *h);
 void handle_retake_gil(struct handle *h, PyThreadState *state);
 
@@ -50,7 +50,7 @@ void handle_retake_gil(struct handle *h, PyThreadState *state);
 
 #define COLD __attribute__((cold, noinline)) /* stays out of the hot paths, which are flattened */
 COLD PyObject *raise_code(int code); /* NULL, with the exception for the core's last error */
-COLD PyObject *raise_code_at(int code, const char *bus); /* the same, for an error about files of this bus directory */
+COLD PyObject *raise_code_at(int code, const char *bus); /* the same for an error about files of this bus directory */
 COLD PyObject *raise_closed(const char *what);
 bool closed_is_raised(void);
 COLD void raise_text(int code, PyObject *text, const char *argument);
@@ -65,13 +65,13 @@ PyObject *set_error_factory(PyObject *module, PyObject *factory);
 struct timeout {
     bool never_waits;
     int64_t deadline_ns;
-    double seconds; /* < 0: for ever; the deadline is set when waiting begins */
+    double seconds; /* < 0: no limit; the deadline is set when waiting begins */
 };
 bool timeout_parse(PyObject *value, struct timeout *out);
 int64_t timeout_deadline(struct timeout *t);
 
-/* What a FASTCALL function takes, by position or by name. The names as objects are made when they are first needed: a call
- * in somebody's source has the very same ones, so that they need not be compared letter by letter. */
+/* The parameters of a FASTCALL function, by position or by name. The names are interned when they are first needed. A call in
+ * source code passes the same interned objects, so that comparing pointers is enough. */
 struct signature {
     const char *function;
     size_t count, required;
@@ -80,32 +80,32 @@ struct signature {
 };
 
 bool arguments_parse(struct signature *signature, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **out);
-/* The same, with the usual case in place: positional arguments, none missing. */
+/* The same, with the usual case inlined: positional arguments, none missing. */
 static inline bool arguments_get(struct signature *signature, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                  PyObject **out) {
     if (kwnames || (size_t)nargs > signature->count || (size_t)nargs < signature->required)
         return arguments_parse(signature, args, nargs, kwnames, out);
     for (Py_ssize_t i = 0; i < nargs; i++) {
         out[i] = args[i];
-        __asm__ volatile("" : : : "memory"); /* so that it does not become a call of memcpy, for one or two of them */
+        __asm__ volatile("" : : : "memory"); /* keeps the compiler from calling memcpy for one or two pointers */
     }
     return true;
 }
 
-/* Bytes, exactly: what PyBytes_AsString and PyBytes_Size tell, without a call for each message. Their contents begin at the
- * same distance in all of them, which is found out once. */
+/* The contents and size of an exact bytes object, as PyBytes_AsString and PyBytes_Size return them, without a call for each
+ * message. The contents begin at the same offset in every bytes object; bytes_ready finds it. */
 extern size_t bytes_contents;
 bool bytes_ready(void);
 static inline char *bytes_data(PyObject *bytes) { return (char *)bytes + bytes_contents; }
 static inline size_t bytes_size(PyObject *bytes) { return (size_t)Py_SIZE(bytes); }
 
-/* arguments/body.c. Contiguous memory, read-only or with PyBUF_WRITABLE. 1; 0 with an exception: it holds objects or pointers;
- * -1 with the exporter's exception. */
+/* arguments/body.c. Gets contiguous memory, read-only or with PyBUF_WRITABLE. Returns 1; 0 with an exception if the memory
+ * contains objects or pointers; -1 with the exporter's exception. */
 int buffer_get(PyObject *object, const char *argument, int flags, Py_buffer *view);
-/* After -1: where the exporter has no words for its format. */
+/* After -1: the same for an exporter that cannot describe its format. */
 bool buffer_get_without_format(PyObject *object, const char *argument, int flags, Py_buffer *view);
-bool buffer_is_plain(Py_buffer *view, const char *argument); /* if not, it is released, with an exception */
-bool buffer_get_target(PyObject *object, Py_buffer *view); /* to be received into */
+bool buffer_is_plain(Py_buffer *view, const char *argument); /* false: it is released, with an exception */
+bool buffer_get_target(PyObject *object, Py_buffer *view); /* memory to receive into */
 PyObject *native_check_target(PyObject *module, PyObject *object);
 
 struct body {
@@ -136,15 +136,15 @@ typedef struct Publisher {
     struct handle handle;
 } Publisher;
 
-/* messages/message.c: the type and sender behind a body. */
+/* messages/message.c: type and sender of a message, as they lie behind its body. */
 struct meta {
-    size_t type_size, sender_size; /* not the bytes they are: two in a row would be compared as one word, just stored in halves */
+    size_t type_size, sender_size; /* not bytes: the compiler would compare two of them as one word that was just stored in halves */
     uint64_t words[(SLIPRING_MAX_TYPE + SLIPRING_MAX_SENDER) / 8 + 1];
 };
 
-struct names { /* those of the last message; zero at first */
+struct names { /* of the last message; zero at first */
     PyObject *type, *sender;
-    struct meta meta, next; /* next: a copy of others, until it is known that they were not being overwritten */
+    struct meta meta, next; /* next: a copy of others, until it is certain that they were not overwritten */
 };
 
 static inline size_t meta_words(const struct meta *m) { return (m->type_size + m->sender_size + 7) / 8; }
@@ -152,10 +152,10 @@ static inline size_t meta_words(const struct meta *m) { return (m->type_size + m
 static inline void meta_copy(struct meta *to, const slipring_message *m) {
     to->type_size = m->type_size;
     to->sender_size = m->sender_size;
-    slipring_copy(to->words, m->meta, meta_words(to) * 8); /* whole words: what follows is padding of the message */
+    slipring_copy(to->words, m->meta, meta_words(to) * 8); /* whole words: the rest is padding of the message */
 }
 
-/* Looked at where it lies: what others may be overwriting is found out afterwards, as for every copy. */
+/* Compares in place. Others may be overwriting the message; the caller checks that afterwards, as for every copy. */
 static inline bool meta_is(const struct meta *meta, const slipring_message *m) {
     const volatile uint64_t *words = m->meta;
     if (meta->type_size != m->type_size || meta->sender_size != m->sender_size) return false;
@@ -203,24 +203,24 @@ PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
 /* Steals body; borrows the rest. */
 PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, uint64_t seq, int64_t time_ns);
 
-/* Memory of the ring seen through the buffer protocol; `done` is called once, when the last buffer is gone. */
+/* Memory of the ring behind the buffer protocol; `done` is called once, when the last buffer is released. */
 PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable, void (*done)(PyObject *owner, uint64_t seq),
                      uint64_t seq);
 PyObject *region_memoryview(PyObject *region);
-PyObject *region_release(PyObject *memoryview); /* its release(): None, or NULL with the exception */
+PyObject *region_release(PyObject *memoryview); /* calls release(): None, or NULL with the exception */
 void region_forget(PyObject *region, uint64_t seq); /* `done` gets this instead */
-bool region_in_use(PyObject *region); /* some buffer of it is not released */
+bool region_in_use(PyObject *region); /* a buffer of it is not released */
 
 bool publisher_enter(Publisher *self);
 void publisher_leave(Publisher *self);
-void publisher_unpin(Publisher *self); /* leave, when the handle is not locked */
+void publisher_unpin(Publisher *self); /* leaves a handle that is not locked */
 /* After FULL: 1 try again, 0 the time is up, -1 exception. */
 int publisher_wait(Publisher *self, struct timeout *timeout);
-/* topics/blockers.c. NULL, with the exception for a body that was not sent: it names who is in the way. */
+/* topics/blockers.c. NULL, with the exception for a message that was not sent; Full names the process that blocks it. */
 COLD PyObject *raise_unsent(Publisher *self, int code);
 /* The oldest open claim of each living publisher, by sequence: [{seq, entry, pid, sender}]. */
 PyObject *open_claims(const char *bus, const char *topic);
-/* given, or what is usual for the topic if that is NULL. */
+/* The given time-out, or the default of the topic if it is NULL. */
 bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out);
 PyObject *publisher_send_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out);
@@ -233,7 +233,7 @@ void subscriber_leave(Subscriber *self);
 void subscriber_unpin(Subscriber *self);
 /* After EMPTY: 1 try again, 0 the time is up, -1 exception. */
 int subscriber_wait(Subscriber *self, struct timeout *timeout);
-/* looked: there was nothing a moment ago, and looking again would only disturb who is about to write. */
+/* looked: the ring was empty a moment ago; reading it again would only disturb a writer. */
 PyObject *subscriber_recv_until(Subscriber *self, struct timeout *timeout, Py_buffer *into, PyObject *into_object, bool looked);
 PyObject *subscriber_recv(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *subscriber_recv_into(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments by hand: the general parser costs more than sending a message.
+ * Parsing of arguments by hand: the general parser costs more than sending a message.
  */
 #include "native.h"
 
 #include <math.h>
 #include <string.h>
 
-/* None and 0 are what almost everybody asks for. */
+/* None and 0 are by far the most frequent values. */
 bool timeout_parse(PyObject *value, struct timeout *out) {
-    static PyObject *zero; /* one object for all, as small integers are */
+    static PyObject *zero; /* small integers are one object each */
     if (!zero) zero = PyLong_FromLong(0);
     *out = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER, .never_waits = value == zero};
     if (SLR_DEFECT(timeout_of_0_waits)) out->never_waits = false;
@@ -50,7 +50,7 @@ int64_t timeout_deadline(struct timeout *t) {
     return t->deadline_ns;
 }
 
-/* Which of the names it is; count: none. */
+/* The index of a name; count if there is none. */
 static size_t position_of(struct signature *s, PyObject *name) {
     for (size_t i = 0; i < s->count; i++) {
         if (!s->interned[i] && !(s->interned[i] = PyUnicode_InternFromString(s->names[i]))) PyErr_Clear();

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers of plain data. A buffer of Python objects or pointers (arrays of dtype object, structures of ctypes with pointers)
- * holds addresses of this process: sent, they are meaningless elsewhere; received over, they crash this process. The
- * exporter tells by the buffer's format (PEP 3118).
+ * Bodies to send and buffers to receive into. A buffer of Python objects or pointers (an array of dtype object, a ctypes
+ * structure with pointers) contains addresses of this process. They mean nothing in other processes; overwriting them
+ * crashes this one. The format of the buffer shows them (PEP 3118).
  */
 #include "native.h"
 
 #include <string.h>
 
-/* Names of fields stand between colons. Z before a letter for a float is complex, alone it is a wchar_t *. */
+/* Names of fields are enclosed in colons. Z before a letter of a float is a complex number; alone it is a wchar_t *. */
 static bool format_has_pointers(const char *format) {
     for (const char *c = format; c && *c; c++) {
         if (*c == ':') {
@@ -37,7 +37,7 @@ bool buffer_is_plain(Py_buffer *view, const char *argument) {
     return false;
 }
 
-/* numpy has dtypes without a format (datetime64, StringDType), and gives such memory to who does not ask for one. */
+/* numpy has dtypes without a format (datetime64, StringDType), and exports such memory if no format is requested. */
 static bool dtype_has_objects(PyObject *object) {
     PyObject *dtype = PyObject_GetAttrString(object, "dtype");
     PyObject *has = dtype ? PyObject_GetAttrString(dtype, "hasobject") : NULL;
@@ -68,7 +68,7 @@ bool buffer_get_target(PyObject *object, Py_buffer *view) {
     return got > 0 || (got < 0 && buffer_get_without_format(object, "buffer", PyBUF_WRITABLE, view));
 }
 
-/* check_target(buffer): raises what recv_into raises for it. */
+/* check_target(buffer): raises the error that recv_into raises for this buffer. */
 PyObject *native_check_target(PyObject *module, PyObject *object) {
     Py_buffer view;
     (void)module;
@@ -79,7 +79,7 @@ PyObject *native_check_target(PyObject *module, PyObject *object) {
 
 /* Bodies ---------------------------------------------------------------------------------------------------- */
 
-/* 1, or 0 with an exception; -1 with one: its memory cannot be described. */
+/* 1; 0 with an exception; -1 with an exception if the exporter cannot describe its memory. */
 static int copy_scattered(PyObject *object, struct body *out) {
     PyErr_Clear();
     if (PyObject_GetBuffer(object, &out->view, PyBUF_FULL_RO)) return -1;
@@ -96,13 +96,13 @@ static int copy_scattered(PyObject *object, struct body *out) {
     return 1;
 }
 
-/* A bytearray is plain data, and need not be asked. */
+/* A bytearray is plain data, so that its format is not needed. */
 static int body_view(PyObject *object, struct body *out) {
     if (PyByteArray_CheckExact(object)) return PyObject_GetBuffer(object, &out->view, PyBUF_SIMPLE) ? 0 : 1;
     return buffer_get(object, "body", PyBUF_SIMPLE, &out->view);
 }
 
-/* Its memory is scattered, or has no format. */
+/* For scattered memory, and memory without a format. */
 static COLD bool body_copy(PyObject *object, struct body *out) {
     int copied = SLR_DEFECT(scattered_buffers_refused) ? 0 : copy_scattered(object, out);
     if (copied >= 0) return copied;
@@ -153,7 +153,7 @@ void body_release(struct body *body) {
     Py_CLEAR(body->copy);
 }
 
-/* body_bytes(body): a copy of what would be sent. */
+/* body_bytes(body): a copy of the bytes that would be sent. */
 PyObject *native_body_bytes(PyObject *module, PyObject *object) {
     struct body body;
     (void)module;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Exceptions from the core's codes. Python registers the function that makes them (slipring/errors.py).
+ * Exceptions from codes of the core. Python registers the function that makes them (from_core in slipring/errors.py).
  */
 #include "native.h"
 
@@ -16,7 +16,7 @@ PyObject *set_error_factory(PyObject *module, PyObject *factory) {
     Py_RETURN_NONE;
 }
 
-static PyObject *closed_class; /* once it was raised */
+static PyObject *closed_class; /* known after it was first raised */
 
 static PyObject *raise_from(int code, const char *message, const char *argument, int system_errno, const char *found,
                             const char *asked, const char *bus) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A few dead objects of a type are kept for the next ones, with their reference to the type: half of what a small object costs
- * is its memory. Under the GIL only.
+ * Memory of freed objects of a type, with their reference to the type, for the next objects: allocation is half of the cost of
+ * a small object. Only with the GIL.
  */
 #ifndef SLIPRING_FREE_LIST_H
 #define SLIPRING_FREE_LIST_H
@@ -20,7 +20,7 @@ struct free_list {
     int count;
 };
 
-/* A new reference to one of them, whose fields are to be set; or NULL: make another. */
+/* An object whose fields the caller sets, or NULL if the list is empty. */
 static inline void *free_list_take(struct free_list *list) {
     if (list->count == 0) return NULL;
     PyObject *object = list->objects[--list->count];
@@ -28,7 +28,7 @@ static inline void *free_list_take(struct free_list *list) {
     return object;
 }
 
-/* At the end of its dealloc, when its fields refer to nothing; or frees it. */
+/* At the end of dealloc, when the fields hold no references. A full list frees the object. */
 static inline void free_list_give(struct free_list *list, PyObject *object) {
     if (list->count < FREE_LIST_SIZE) {
         list->objects[list->count++] = object;

@@ -32,14 +32,14 @@ void handle_clear(struct handle *h) {
     h->busy_lock = NULL;
 }
 
-/* A thread of our parent's does, and is not here. The handle is of no use to us, but who asks is to be told so. */
+/* The busy thread is in the parent process. The handle is useless here; the caller continues and receives ForkedHandle. */
 static void forget_busy(struct handle *h) {
-    PyThread_type_lock fresh = PyThread_allocate_lock(); /* the other one stays locked for ever */
+    PyThread_type_lock fresh = PyThread_allocate_lock(); /* the inherited lock is never unlocked */
     if (fresh) h->busy_lock = fresh;
     h->busy = false;
 }
 
-/* Another thread copies something large. */
+/* Another thread makes a large copy. */
 static COLD void wait_while_busy(struct handle *h) {
     if (h->busy_in != getpid() && !SLR_DEFECT(forked_child_waits_for_copy)) forget_busy(h);
     while (h->busy && !SLR_DEFECT(copies_let_threads_in)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the ring seen through the buffer protocol. A memoryview handed to the user is released when its `with`
- * block ends; slices and arrays made from it may live on. Then a held message stays held, and a loan stays claimed and
- * is never committed, until the last of them is gone: nothing dangles, and nothing changes under others.
+ * Memory of the ring behind the buffer protocol. The memoryview that a user gets is released at the end of its `with` block;
+ * slices and arrays of it may exist longer. Until the last of them is gone, a held message stays held, and a loan stays
+ * claimed and is not committed. So no buffer points to memory that is used again or sent.
  */
 #include "handles/free_list.h"
 #include "native.h"
@@ -13,7 +13,7 @@ typedef struct Region {
     void *data;
     Py_ssize_t size;
     bool writable;
-    int buffers; /* handed out and not released: memoryviews with the same origin count once */
+    int buffers; /* exported and not released; memoryviews of one export count once */
     void (*done)(PyObject *owner, uint64_t seq);
     uint64_t seq;
 } Region;
@@ -41,7 +41,7 @@ PyObject *region_memoryview(PyObject *region) { return PyMemoryView_FromObject(r
 
 PyObject *region_release(PyObject *memoryview) { return PyObject_CallFunctionObjArgs(release_method, memoryview, NULL); }
 
-/* Every buffer holds a reference to the region: when it goes, they are all gone. */
+/* Every buffer holds a reference to the region: none is left now. */
 static void region_dealloc(PyObject *self) {
     Region *r = (Region *)self;
     r->done(r->owner, r->seq);
