@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pub.loan(): a context manager whose target is a writable memoryview of the ring. Leaving it commits, an exception
- * aborts. If slices or arrays of the view are still alive then, nothing is sent (they could change the message): the
- * claim stays open until they are gone, and is aborted then.
+ * pub.loan(): a context manager whose target is a writable memoryview of the ring. The end of the block commits; an exception
+ * aborts. Nothing is sent while slices or arrays of the view exist, because they could change the message. The claim then
+ * stays open until they are gone, and is aborted.
  */
 #include "handles/free_list.h"
 #include "native.h"
@@ -19,7 +19,7 @@ typedef struct Loan {
 PyTypeObject *loan_type;
 static struct free_list free_list;
 
-#define COMMITTED UINT64_MAX /* instead of a sequence: nothing is left to abort */
+#define COMMITTED UINT64_MAX /* instead of a sequence: there is nothing to abort */
 
 PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static struct signature signature = {"loan", 3, 1, {"size", "type", "timeout"}, {NULL}};
@@ -48,7 +48,7 @@ PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     return (PyObject *)loan;
 }
 
-/* The region is gone, and with it every way to write: what was not committed by now never will be. */
+/* The region is gone, and no buffer can write any more. A claim that is not committed by now is aborted. */
 static void end_claim(PyObject *owner, uint64_t seq) {
     Publisher *publisher = (Publisher *)owner;
     if (seq != COMMITTED) {
@@ -68,7 +68,7 @@ static PyObject *loan_enter(PyObject *object, PyObject *ignored) {
         return NULL;
     }
     if (!publisher_enter(loan->publisher)) return NULL;
-    loan->used = true; /* before we may wait, and another thread come */
+    loan->used = true; /* before the wait, in which another thread may enter */
     if (publisher_claim(loan->publisher, loan->size, loan->type_text, loan->timeout, &loan->claim)) {
         loan->used = false;
         publisher_leave(loan->publisher);
@@ -87,11 +87,11 @@ static PyObject *loan_enter(PyObject *object, PyObject *ignored) {
     return loan->view;
 }
 
-/* True if no buffer of the loan is left, nor anything else that knows its memory: numpy.ndarray(buffer=view) releases the
- * buffer and keeps the region. */
+/* True if no buffer of the loan is left, nor another reference to its memory: numpy.ndarray(buffer=view) releases the buffer
+ * and keeps the region. */
 static bool take_back(Loan *loan) {
     PyObject *result = loan->view ? region_release(loan->view) : NULL;
-    if (!result) PyErr_Clear(); /* an array was made from the view itself: the region knows */
+    if (!result) PyErr_Clear(); /* an array uses the view itself; the region counts it */
     Py_XDECREF(result);
     Py_CLEAR(loan->view);
     return !region_in_use(loan->region) && Py_REFCNT(loan->region) == 1;
@@ -112,7 +112,7 @@ static PyObject *loan_exit(PyObject *object, PyObject *const *args, Py_ssize_t n
     bool failed = nargs > 0 && args[0] != Py_None, closed = loan->publisher->handle.closing;
     bool free_of_buffers = take_back(loan);
     int code = failed || closed || !free_of_buffers ? SLIPRING_OK : commit(loan);
-    Py_CLEAR(loan->region); /* aborts, unless committed, when its last buffer is gone */
+    Py_CLEAR(loan->region); /* aborts when its last buffer is gone, unless committed */
     if (failed) Py_RETURN_NONE;
     if (closed) return raise_closed("publisher");
     if (!free_of_buffers) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The type Message, and type and sender of a message as Python strings. The last ones seen are kept: almost always the next
- * message has the same, and comparing a word or two is all that its names cost.
+ * The type Message, and type and sender of a message as Python strings. The strings of the last message are kept, because the
+ * next message mostly has the same type and sender. Then they cost the comparison of a word or two.
  */
 #include "handles/free_list.h"
 #include "native.h"
@@ -121,7 +121,7 @@ bool message_type_ready(PyObject *module) { return (message_type = add_type(modu
 
 bool names_become(struct names *names, const struct meta *meta) {
     const char *bytes = (const char *)meta->words;
-    /* Another program's bytes need not be UTF-8. */
+    /* Bytes from other programs are not always UTF-8. */
     PyObject *type = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)meta->type_size, "replace");
     PyObject *sender = type ? PyUnicode_DecodeUTF8(bytes + meta->type_size, (Py_ssize_t)meta->sender_size, "replace") : NULL;
     if (!sender) {

@@ -80,11 +80,11 @@ static void publisher_dealloc(PyObject *object) {
 int publisher_wait(Publisher *self, struct timeout *timeout) {
     int code;
     int64_t deadline = timeout_deadline(timeout);
-    handle_unlock(&self->handle); /* waiting only looks: other threads may send meanwhile */
+    handle_unlock(&self->handle); /* a wait only reads: other threads may send meanwhile */
     Py_BEGIN_ALLOW_THREADS
     code = slipring_publisher_wait_space(self->pub, deadline);
     Py_END_ALLOW_THREADS
-    /* Signals may also arrive while we are awake. */
+    /* Signals may also arrive while this thread is awake. */
     bool failed = code && code != SLIPRING_INTERRUPTED, raised = !failed && PyErr_CheckSignals();
     handle_lock(&self->handle);
     if (raised) return -1;
@@ -106,7 +106,7 @@ bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out) {
 
 struct sending {
     struct body body;
-    const char *type, *sender; /* sender NULL: our own */
+    const char *type, *sender; /* sender NULL: the publisher's */
     Py_ssize_t type_size, sender_size;
     int64_t time_ns; /* 0: now */
 };
@@ -126,15 +126,15 @@ static int try_send(Publisher *self, const struct sending *m, uint64_t *seq) {
     return code;
 }
 
-/* The shorter way for numbers of one digit, which most sequences are. */
+/* Faster for integers of one digit, which most sequences are. */
 static PyObject *sequence(uint64_t seq) {
     return seq < 1 << 30 ? PyLong_FromLong((long)seq) : PyLong_FromUnsignedLongLong(seq);
 }
 
-/* The publisher is entered and the body taken; the sequence, or NULL with an exception. */
+/* For an entered publisher, with the body acquired: the sequence, or NULL with an exception. */
 static PyObject *send_until(Publisher *self, const struct sending *m, struct timeout *timeout) {
     uint64_t seq;
-    if (!SLR_DEFECT(arguments_let_threads_in)) handle_relock(&self->handle); /* body and timeout are objects of any kind */
+    if (!SLR_DEFECT(arguments_let_threads_in)) handle_relock(&self->handle); /* body and timeout may have run Python code */
     for (;;) {
         int code = try_send(self, m, &seq);
         if (code == SLIPRING_OK) return sequence(seq);
@@ -145,7 +145,7 @@ static PyObject *send_until(Publisher *self, const struct sending *m, struct tim
     }
 }
 
-/* The usual case: some bytes, and there is room. NULL without an exception: there is none. */
+/* The usual case: a bytes object, and room in the ring. NULL without an exception: no room. */
 static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObject *bytes, PyObject *type_text) {
     uint64_t seq;
     PyObject *sent = NULL;
@@ -158,7 +158,7 @@ static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObje
     }
     const void *body = bytes_data(bytes);
     size_t size = bytes_size(bytes);
-    /* Twice, so that the compiler knows in one of them that there is no type to look at. */
+    /* Two calls, so that the compiler can drop the handling of types from the second. */
     int code = type_text ? slipring_publisher_send(self->pub, body, size, type, (size_t)type_size, SLIPRING_NOW, &seq)
                          : slipring_publisher_send(self->pub, body, size, "", 0, SLIPRING_NOW, &seq);
     if (code == SLIPRING_OK)
@@ -169,7 +169,7 @@ static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObje
     return sent;
 }
 
-/* body, type and timeout of any kind, the last two NULL if not given; waits for room. */
+/* body, type and timeout are objects of any type, the last two NULL if not given. Waits for room. */
 static COLD PyObject *send_anything(Publisher *self, PyObject *const *given) {
     struct sending m;
     struct timeout timeout;
@@ -196,7 +196,7 @@ static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssiz
     return send_anything((Publisher *)object, given);
 }
 
-/* _send_as(body, type, sender, time_ns, timeout): pass on another's message. */
+/* _send_as(body, type, sender, time_ns, timeout): sends a message in the name of another sender. */
 static PyObject *publisher_send_as(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static struct signature signature = {"_send_as", 5, 4, {"body", "type", "sender", "time_ns", "timeout"}, {NULL}};
     Publisher *self = (Publisher *)object;
@@ -217,7 +217,7 @@ static PyObject *publisher_send_as(PyObject *object, PyObject *const *args, Py_s
     return seq;
 }
 
-/* For a loan; the publisher is entered. 0, or -1 with an exception. */
+/* For a loan, with an entered publisher: 0, or -1 with an exception. */
 int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out) {
     const char *type;
     Py_ssize_t type_size;

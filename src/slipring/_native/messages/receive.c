@@ -2,9 +2,9 @@
  *
  * recv, recv_into, iteration and recv_many: from the ring into Message objects.
  *
- * recv_many waits for its first message as recv does. A run of messages with the same names as the last one is shown by the
- * core one after the other, and publishers are told of all of them at once. Whatever else comes next, other names, something
- * large, an error, goes the way of recv; then there may be another run.
+ * recv_many waits for its first message as recv does. Messages of the same type and sender form a run: the core passes them
+ * to `take` one by one, and publishers see the new position once. A message with another type or sender, a large message or
+ * an error is handled as by recv; then the next run begins.
  */
 #include "base/hot_path.h"
 #include "native.h"
@@ -26,8 +26,8 @@ static COLD void raise_too_small(Py_ssize_t room, uint32_t size) {
     raise_bad_argument("buffer", "buffer has %zd bytes, the next message has %u: use a larger buffer", room, (unsigned)size);
 }
 
-/* With the part of the caller's buffer that it fills. The names are our own meanwhile: making a memoryview may run anybody's
- * code, and another thread may receive others. */
+/* A message whose body is the filled part of the caller's buffer. Holds own references to type and sender: creating a
+ * memoryview may run Python code, and another thread may receive meanwhile. */
 static PyObject *message_into(Subscriber *self, PyObject *buffer, const slipring_message *m) {
     PyObject *sender = self->names.sender, *type = self->names.type;
     Py_INCREF(sender);
@@ -40,8 +40,7 @@ static PyObject *message_into(Subscriber *self, PyObject *buffer, const slipring
     return message;
 }
 
-/* OK with *out, a code, or 1 with an exception. into: a buffer instead of new bytes. Inlined where it is used: without a buffer
- * it is a third shorter. */
+/* OK with *out, a code, or 1 with an exception. into: a buffer instead of a new bytes object. */
 static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, PyObject **out) {
     if (!self->sub) return SLIPRING_EMPTY;
     for (;;) {
@@ -61,7 +60,7 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
             if (!body) return 1;
             target = bytes_data(body);
         }
-        if (into && m.size > into->len) m.size = (uint32_t)into->len; /* not its real size: accept will say so */
+        if (into && m.size > into->len) m.size = (uint32_t)into->len; /* the size is not valid: accept reports that */
         copy_body(self, target, &m);
         bool known = names_are(&self->names, &m);
         if (!known) meta_copy(&self->names.next, &m);
@@ -99,7 +98,7 @@ PyObject *subscriber_recv_until(Subscriber *self, struct timeout *timeout, Py_bu
                 message = Py_None;
                 break;
             }
-            last = 1; /* the time is up; what came with its end counts */
+            last = 1; /* time-out: try once more */
             continue;
         }
         if (code == SLIPRING_EMPTY) {
@@ -114,7 +113,7 @@ PyObject *subscriber_recv_until(Subscriber *self, struct timeout *timeout, Py_bu
     return message;
 }
 
-/* The usual case: something is there. NULL without an exception: wait for it. */
+/* The usual case: a message is there. NULL without an exception: wait for one. */
 static __attribute__((flatten)) PyObject *recv_now(Subscriber *self) {
     PyObject *message = NULL;
     if (!subscriber_enter(self)) return NULL;
@@ -129,7 +128,7 @@ PyObject *subscriber_recv(PyObject *object, PyObject *const *args, Py_ssize_t na
     PyObject *given[1] = {Py_None};
     struct timeout timeout;
     if ((nargs || kwnames) && !arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
-    if (given[0] != Py_None && !timeout_parse(given[0], &timeout)) return NULL; /* before a message is taken */
+    if (given[0] != Py_None && !timeout_parse(given[0], &timeout)) return NULL; /* before a message is read */
     PyObject *message = recv_now((Subscriber *)object);
     if (message || PyErr_Occurred()) return message;
     if (given[0] == Py_None) timeout = (struct timeout){.seconds = -1, .deadline_ns = SLIPRING_FOREVER};
@@ -176,7 +175,7 @@ struct run {
     size_t count;
 };
 
-/* False: not one for a run, or no memory, which the way of recv will meet again. */
+/* False: the message is not part of the run, or there is no memory; recv then handles it, or fails again. */
 static bool take(void *context, const slipring_message *m) {
     struct run *run = context;
     Subscriber *self = run->self;
@@ -194,22 +193,22 @@ static bool take(void *context, const slipring_message *m) {
     return true;
 }
 
-/* How many, or -1 with an exception. */
+/* The number of messages, or -1 with an exception. */
 static __attribute__((flatten)) Py_ssize_t append_run(Subscriber *self, PyObject *list, size_t limit) {
-    struct run run; /* its messages are not cleared: that would take as long as a few of them */
+    struct run run; /* not cleared: that would cost as much as a few messages */
     run.self = self;
     run.count = 0;
     size_t taken = 0;
     bool failed = false;
     slipring_subscriber_drain(self->sub, limit < AT_ONCE ? limit : AT_ONCE, take, &run, &taken);
-    for (size_t i = 0; i < run.count; i++) { /* beyond `taken`, one that was overwritten meanwhile */
+    for (size_t i = 0; i < run.count; i++) { /* beyond `taken`: a message that was overwritten meanwhile */
         if (i < taken && !failed) failed = PyList_Append(list, run.messages[i]);
         Py_DECREF(run.messages[i]);
     }
     return failed ? -1 : (Py_ssize_t)taken;
 }
 
-/* OK, or what came in its way; 1: with an exception. */
+/* OK or a code; 1 with an exception. */
 static int append_next(Subscriber *self, PyObject *list) {
     PyObject *message;
     int code = try_recv(self, NULL, NULL, &message);
@@ -219,10 +218,10 @@ static int append_next(Subscriber *self, PyObject *list) {
     return failed ? 1 : SLIPRING_OK;
 }
 
-/* What follows the first one. False with an exception that is to be raised: what was received is not thrown away for what
- * came after it, and that error comes again next time. */
+/* Appends what follows the first message. False with an exception to raise. A code of the core does not raise: the messages
+ * received so far are returned, and the next call meets the error again. */
 static bool append_rest(Subscriber *self, PyObject *list, Py_ssize_t limit) {
-    if (self->handle.closing) return true; /* meanwhile, by another thread */
+    if (self->handle.closing) return true; /* another thread closed it meanwhile */
     if (!subscriber_enter(self)) return false;
     Py_ssize_t count = 1, run;
     int code = SLIPRING_OK;
@@ -246,7 +245,7 @@ PyObject *subscriber_recv_many(PyObject *object, PyObject *const *args, Py_ssize
     Py_ssize_t limit = 1024;
     if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
-    if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* more than there can be: all there are */
+    if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* larger numbers are cut to the largest possible */
     if (limit < 0) {
         if (PyErr_Occurred()) return NULL;
         return raise_bad_argument("n", "n=%.100R must be at least 0", given[0]);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * send_many: all bodies are looked at before the first is sent, so that a wrong one leaves nothing half done.
+ * send_many checks all bodies before it sends the first, so that a wrong body leaves nothing half sent.
  *
- * What is looked at must stay what it is. A list of bytes does so by itself until we wait, since nothing else runs; then,
- * and for anything else from the beginning, a tuple of our own holds the bodies.
+ * The bodies must not change after the check. A list of bytes cannot change until the first wait, because nothing else runs.
+ * From then on, and for every other sequence from the start, a private tuple holds the bodies.
  */
 #include "native.h"
 
-#define AT_ONCE 1024 /* messages between two looks for signals */
+#define AT_ONCE 1024 /* messages between two checks for signals */
 
 struct bodies {
-    PyObject *list, *tuple; /* NULL: not looked at, not made */
+    PyObject *list, *tuple; /* list NULL: not a list; tuple NULL: not created */
     slipring_body *raw;
-    struct body *buffers; /* of those that are not plain bytes; NULL while there are none */
+    struct body *buffers; /* of bodies that are not bytes objects; NULL while there is none */
     size_t count, buffer_count, largest;
 };
 
@@ -28,9 +28,9 @@ static bool make_room(struct bodies *b, Py_ssize_t count) {
     return b->raw;
 }
 
-/* False without an exception: it is not all bytes. */
+/* False without an exception: some item is not a bytes object. */
 static bool gather_list(struct bodies *b) {
-#ifdef Py_GIL_DISABLED /* others run */
+#ifdef Py_GIL_DISABLED /* other threads run */
     return false;
 #endif
     if (!make_room(b, PyList_Size(b->list))) return false;
@@ -67,7 +67,7 @@ static bool gather_tuple(struct bodies *b) {
     return true;
 }
 
-/* Before the publisher is entered: making a tuple may run anybody's code. */
+/* Before the publisher is entered: creating the tuple may run Python code. */
 static bool collect(PyObject *items, struct bodies *b) {
     if (PyUnicode_Check(items) || PyObject_CheckBuffer(items)) {
         raise_wrong_type("bodies", "a sequence of message bodies (use send() for one body)", items);
@@ -94,7 +94,7 @@ static void bodies_free(struct bodies *b) {
     Py_XDECREF(b->tuple);
 }
 
-/* 1 try again, 0 the time is up, -1 exception. */
+/* 1 try again, 0 time-out, -1 exception. */
 static int wait_for_space(Publisher *self, struct bodies *b, struct timeout *timeout) {
     if (timeout->never_waits) return 0;
     if (!b->tuple) b->tuple = PySequence_Tuple(b->list);
@@ -103,7 +103,7 @@ static int wait_for_space(Publisher *self, struct bodies *b, struct timeout *tim
 
 static bool send_all(Publisher *self, struct bodies *b, const char *type, Py_ssize_t type_size, struct timeout *timeout,
                      uint64_t *last) {
-    handle_relock(&self->handle); /* bodies are objects of any kind */
+    handle_relock(&self->handle); /* the bodies may have run Python code */
     int code = slipring_publisher_check(self->pub, b->largest, type, (size_t)type_size);
     for (size_t done = 0, sent = 0; !code && done < b->count; done += sent) {
         size_t size = b->count - done < AT_ONCE ? b->count - done : AT_ONCE;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pub._send_precommit(body, type, sender, time_ns, fd, note, seq_at): sends without waiting and, between writing the
- * message and making it readable, writes `note` to the beginning of the file `fd`, with the message's sequence at
- * `seq_at` of it. One small pwrite either happened or did not, whenever the process is killed.
+ * pub._send_precommit(body, type, sender, time_ns, fd, note, seq_at) sends without waiting. After it wrote the message and
+ * before it makes the message readable, it writes `note` to the beginning of the file `fd`, with the message's sequence at
+ * offset `seq_at`. Whenever the process is killed, this one small pwrite either happened or did not.
  *
- * pub._send_rows_precommit(data, offsets, first, count, type, sender, fd, note): the same for `count` values of an Arrow
- * column, from `first` on, until there is no room; (how many, the last one's sequence). The note is that of origin.py:
- * behind 8 bytes, the place before and the place after, four words each: number, count, lost, sequence. From row to row
- * the place after becomes the place before, and number and count of the next grow by one.
+ * pub._send_rows_precommit(data, offsets, first, count, type, sender, fd, note) does the same for `count` values of an Arrow
+ * column from `first` on, until there is no room, and returns the number of sent values and the last sequence. The note has
+ * the format of origin.py: 8 bytes, the place before and the place after. A place is four words: number, count, lost,
+ * sequence. For each row the place after becomes the place before, and number and count increase by one.
  */
 #include <errno.h>
 #include <string.h>
@@ -76,7 +76,7 @@ PyObject *publisher_send_precommit(PyObject *object, PyObject *args) {
 
 enum { WORDS = 4, BEFORE_AT = 8, AFTER_AT = BEFORE_AT + WORDS * 8, ROWS_NOTE = AFTER_AT + WORDS * 8, ROWS_SEQ_AT = ROWS_NOTE - 8 };
 
-/* What was noted last is what was before the next row. */
+/* The place after the last row is the place before the next. */
 static void note_next(struct note *note) {
     uint64_t after[WORDS];
     memcpy(after, note->bytes + AFTER_AT, sizeof after);
@@ -93,7 +93,7 @@ struct rows {
     Py_ssize_t type_size, sender_size;
 };
 
-/* A value of the column; false if its offsets lead out of the data. */
+/* Gets a value of the column; false if its offsets lie outside of the data. */
 static bool row_get(const struct rows *rows, Py_ssize_t row, const char **body, size_t *size) {
     int32_t ends[2];
     memcpy(ends, (const char *)rows->offsets.data + (size_t)(rows->first + row) * sizeof *ends, sizeof ends);
@@ -103,9 +103,9 @@ static bool row_get(const struct rows *rows, Py_ssize_t row, const char **body, 
     return true;
 }
 
-enum { BAD_OFFSETS = 1 }; /* no code of the core's: those are negative */
+enum { BAD_OFFSETS = 1 }; /* not a code of the core; those are negative */
 
-/* Until there is no room: then, and when all are sent, the code is OK. */
+/* Sends until there is no room. The code is OK then, and when all rows are sent. */
 static int send_rows(Publisher *self, const struct rows *rows, struct note *note, Py_ssize_t *sent, uint64_t *seq) {
     for (*sent = 0; *sent < rows->count; ++*sent) {
         const char *body;

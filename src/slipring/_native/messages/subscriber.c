@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Subscriber: may be made before its topic exists, and attaches when it appears.
+ * Subscriber. It may be created before its topic exists; it attaches when the topic appears.
  */
 #include "native.h"
 
@@ -64,7 +64,7 @@ static int open_topic(Subscriber *self, bool topic_is_new) {
         filter.ignore_own = !SLR_DEFECT(own_messages_delivered);
         filter.own_since = since;
     }
-    /* All messages of a new topic are newer than this subscription: from 0 on, what is gone already counts as lost. */
+    /* All messages of a new topic are newer than this subscription. Reading starts at 0; overwritten messages count as lost. */
     bool everything = topic_is_new && start != SLIPRING_START_SEQ;
     how.start = everything ? SLIPRING_START_SEQ : start;
     if (SLR_DEFECT(missed_before_attach_not_counted) && everything) how.start = SLIPRING_START_OLDEST;
@@ -83,15 +83,15 @@ static int open_topic(Subscriber *self, bool topic_is_new) {
         raise_code_at(code, bus_path);
         return -1;
     }
-    if (self->handle.closing) /* meanwhile, by another thread */
+    if (self->handle.closing) /* another thread closed it meanwhile */
         slipring_subscriber_close(sub);
     else
         self->sub = sub;
     return 1;
 }
 
-/* 1, 0 if there is no topic yet, -1 with an exception. One thread at a time: a second one would find the first one's cursor
- * or place taken. */
+/* 1, 0 if the topic does not exist yet, -1 with an exception. One thread at a time: a second thread would find the cursor or
+ * the entry of the first in use. */
 static COLD int attach(Subscriber *self, bool topic_is_new) {
     if (!SLR_DEFECT(threads_attach_side_by_side)) handle_lock(&self->handle);
     int found = self->sub ? 1 : open_topic(self, topic_is_new);
@@ -186,7 +186,7 @@ static PyObject *subscriber_close(PyObject *object, PyObject *ignored) {
 
 /* Waiting --------------------------------------------------------------------------------------------------- */
 
-/* For the topic to appear: there is nothing to sleep on yet, so we look, ever more rarely. */
+/* Waits for the topic to appear. There is no futex to sleep on yet, so it checks at growing intervals. */
 static int wait_for_topic(Subscriber *self, int64_t deadline_ns) {
     for (int pause_ms = FIRST_LOOK_MS; !self->sub; pause_ms = pause_ms < LAST_LOOK_MS ? pause_ms * 2 : LAST_LOOK_MS) {
         struct timespec now;
@@ -235,7 +235,7 @@ int subscriber_wait(Subscriber *self, struct timeout *timeout) {
     return failed ? -1 : 1;
 }
 
-/* Whether recv(0) would return something; attaches if the topic has appeared. */
+/* Whether recv(0) would return a message; attaches if the topic has appeared. */
 static PyObject *subscriber_ready(PyObject *object, PyObject *ignored) {
     Subscriber *self = (Subscriber *)object;
     (void)ignored;
@@ -281,13 +281,13 @@ static PyObject *subscriber_commit(PyObject *object, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* (received, lost, filtered, position, tail, entry, reliable), zero before the topic exists */
+/* (received, lost, filtered, position, tail, entry, reliable); zero before the topic exists */
 static PyObject *subscriber_counts(PyObject *object, PyObject *ignored) {
     Subscriber *self = (Subscriber *)object;
     slipring_counts c = self->last_counts;
     (void)ignored;
     if (self->sub) {
-        self->handle.users++; /* also of one that is being closed */
+        self->handle.users++; /* also while it is being closed */
         handle_lock(&self->handle);
         slipring_subscriber_counts(self->sub, &c);
         subscriber_leave(self);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sub.view(): a context manager whose target is the next message in place, or None on expiry.
+ * sub.view(): a context manager whose target is the next message in place, or None after the time-out.
  */
 #include "handles/free_list.h"
 #include "native.h"
@@ -32,7 +32,7 @@ PyObject *subscriber_view(PyObject *self, PyObject *const *args, Py_ssize_t narg
     return (PyObject *)view;
 }
 
-/* keep(subscriber, seq): what it has read from seq on stays in the ring. */
+/* keep(subscriber, seq): the messages that it has read from seq on stay in the ring. */
 PyObject *native_keep(PyObject *module, PyObject *args) {
     Subscriber *self;
     unsigned long long seq;
@@ -52,12 +52,12 @@ static void release_hold(PyObject *owner, uint64_t seq) {
     subscriber_leave(self);
 }
 
-/* The hold's use of the handle passes to the region. */
+/* The region takes over the hold's use of the handle. */
 static PyObject *held_message(Subscriber *self, const slipring_message *m) {
     PyObject *message = NULL;
     bool named = names_are(&self->names, m);
     if (!named) {
-        meta_copy(&self->names.next, m); /* held: nobody overwrites it */
+        meta_copy(&self->names.next, m); /* held, and so not overwritten */
         named = names_become(&self->names, &self->names.next);
     }
     PyObject *region = named ? region_new((PyObject *)self, (void *)(uintptr_t)m->body, m->size, false, release_hold, m->seq) : NULL;
@@ -66,7 +66,7 @@ static PyObject *held_message(Subscriber *self, const slipring_message *m) {
         subscriber_leave(self);
         return NULL;
     }
-    /* Our own: another thread may receive others while the memoryview is made. */
+    /* Own references: another thread may receive while the memoryview is created. */
     PyObject *sender = self->names.sender, *type = self->names.type;
     Py_INCREF(sender);
     Py_INCREF(type);
@@ -113,7 +113,7 @@ static PyObject *view_exit(PyObject *object, PyObject *const *args, Py_ssize_t n
     (void)args, (void)nargs;
     if (!view->message) Py_RETURN_NONE;
     PyObject *result = region_release(((Message *)view->message)->body);
-    /* Arrays and slices made from it are still in use: the message stays held until they are gone. */
+    /* Arrays and slices of the body are still in use: the message stays held until they are gone. */
     if (!result && PyErr_ExceptionMatches(PyExc_BufferError)) PyErr_Clear();
     Py_XDECREF(result);
     Py_CLEAR(view->message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting on many subscribers, and the bell with which another thread ends such a wait.
+ * Waiting for several subscribers, and the bell by which another thread ends such a wait.
  */
 #include "native.h"
 
@@ -31,7 +31,7 @@ static PyType_Spec bell_spec = {
 
 bool bell_type_ready(PyObject *module) { return (bell_type = add_type(module, &bell_spec)) != NULL; }
 
-/* The attached ones among the tuple's subscribers, entered. */
+/* Enters all subscribers of the tuple, and returns the number of attached ones. */
 static Py_ssize_t enter_all(PyObject *subscribers, slipring_subscriber **subs, Subscriber **entered, Py_ssize_t *used) {
     Py_ssize_t count = PyTuple_Size(subscribers), attached = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -44,7 +44,7 @@ static Py_ssize_t enter_all(PyObject *subscribers, slipring_subscriber **subs, S
     return attached;
 }
 
-/* wait(subscribers, bell or None, seen_rings, timeout, spin_us): True if it is worth looking, False on expiry. */
+/* wait(subscribers, bell or None, seen_rings, timeout, spin_us): False after the time-out, otherwise True. */
 PyObject *native_wait(PyObject *module, PyObject *args) {
     PyObject *subscribers, *bell, *timeout_value;
     unsigned int seen;
@@ -65,7 +65,7 @@ PyObject *native_wait(PyObject *module, PyObject *args) {
     if (subs && entered && (attached = enter_all(subscribers, subs, entered, &used)) >= 0) {
         slipring_bell *ringing = bell == Py_None ? NULL : &((Bell *)bell)->bell;
         int64_t deadline = timeout.never_waits ? 1 : timeout_deadline(&timeout);
-        /* Topics that do not exist yet have nothing to sleep on: the caller looks again every few milliseconds. */
+        /* A topic that does not exist yet has no futex to sleep on: the caller checks every few milliseconds. */
         if (attached < count) {
             int64_t soon = slipring_deadline(0.005);
             if (soon < deadline) deadline = soon;
