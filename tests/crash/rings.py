@@ -1,19 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest ring, a function that fills it, and a process that holds a claim on it."""
+"""The smallest ring (support/rings.py), and a process that holds a claim on it."""
 
-import slipring
-
-RING = {"capacity": 4096, "slots": 16}  # one slot is kept unused: 15 messages at most
-
-
-def fill(pub, body: bytes = b"n", most: int = 1000) -> int:
-    """Send until the ring is full. Return the number of messages sent."""
-    for sent in range(most):
-        try:
-            pub.send(body, timeout=0)
-        except slipring.Full:
-            return sent
-    raise AssertionError(f"the ring took {most} messages: nobody holds anything back")
+from support.rings import RING as RING
+from support.rings import fill as fill
 
 
 def lender(processes, topic: str = "t"):

@@ -19,6 +19,7 @@ support.core_build  program(variant, name): a C test program, built on demand; t
 support.defects     the planted defects (tests/prove/defects) and the checks that must find each.
 support.planted     package(place, name): a copy of the Python package with one of its named defects.
 support.order       which tests share a process, and which begin first.
+support.rings       the smallest ring, and a function that fills one.
 support.tiers       kills(everything, few): what `make prove` goes through, and what `make test` does.
 support.spark       a Spark session that starts fast, and the same for programs.
 support.patience    how long watchdogs wait.

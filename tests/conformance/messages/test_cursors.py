@@ -4,6 +4,7 @@
 import pytest
 
 import slipring
+from support.rings import fill
 
 pytestmark = pytest.mark.needs("cursors", "reliable")
 
@@ -17,17 +18,6 @@ def pub(bus):
 
 def seqs(sub) -> list[int]:
     return [m.seq for m in sub.recv_many(1000)]
-
-
-def fill(pub) -> int:
-    sent = 0
-    while True:
-        try:
-            pub.send(b"x", timeout=0)
-        except slipring.Full:
-            return sent
-        sent += 1
-        assert sent < 10_000, "a cursor was overrun"
 
 
 def test_a_cursor_continues_after_what_was_committed(bus, pub):

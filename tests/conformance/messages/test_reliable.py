@@ -6,6 +6,7 @@ import random
 import pytest
 
 import slipring
+from support.rings import fill
 
 pytestmark = pytest.mark.needs("reliable")
 
@@ -16,17 +17,6 @@ USABLE = 15
 @pytest.fixture
 def pub(bus):
     return bus.publisher("r", delivery="reliable", **SMALL)
-
-
-def fill(pub, body: bytes = b"x") -> int:
-    sent = 0
-    while True:
-        try:
-            pub.send(body, timeout=0)
-        except slipring.Full:
-            return sent
-        sent += 1
-        assert sent < 10_000, "a reliable reader was overrun"
 
 
 def test_a_full_ring_refuses_at_once_with_a_time_out_of_zero(bus, pub):

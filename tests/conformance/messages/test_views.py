@@ -3,7 +3,7 @@
 
 import pytest
 
-import slipring
+from support.rings import fill
 
 SMALL = {"capacity": 4096, "slots": 16}
 
@@ -11,18 +11,6 @@ SMALL = {"capacity": 4096, "slots": 16}
 @pytest.fixture
 def pair(bus):
     return bus.publisher("t", sender="p", **SMALL), bus.subscriber("t")
-
-
-def fill(pub, body: bytes = b"later") -> int:
-    """Sends until the ring refuses, and returns how many were sent."""
-    sent = 0
-    while True:
-        try:
-            pub.send(body, timeout=0)
-        except slipring.Full:
-            return sent
-        sent += 1
-        assert sent < 10_000, "the ring never refused although a message of it is held"
 
 
 def test_a_view_shows_the_message_in_place(pair):
@@ -85,7 +73,7 @@ def test_a_held_message_does_not_change_while_the_publisher_laps(pair, size):
     pub.send(body[:size])
     with sub.view(timeout=0) as message:
         for _ in range(3):
-            fill(pub)
+            fill(pub, b"later")
             assert bytes(message.body) == body[:size]
     assert pub.send(b"goes on") > 0
 
@@ -95,7 +83,7 @@ def test_only_a_held_message_refuses_a_lossy_publisher_and_only_while_it_is_held
     pub, sub = pair
     pub.send(b"held")
     with sub.view(timeout=0):
-        assert fill(pub) == 14
+        assert fill(pub, b"later") == 14
     assert pub.send_many([b"x"] * 100, timeout=0) == 114
 
 
@@ -105,9 +93,9 @@ def test_other_readers_go_on_while_a_message_is_held(bus, pair):
     other = bus.subscriber("t")
     pub.send(b"held")
     with sub.view(timeout=0):
-        sent = fill(pub)
+        sent = fill(pub, b"later")
         for _ in range(100):
-            assert fill(pub) == 0
+            assert fill(pub, b"later") == 0
         got = [m.seq for m in other.recv_many(100)]
         assert got == list(range(got[0], 1 + sent))
         assert len(got) + other.lost == 1 + sent
@@ -119,7 +107,7 @@ def test_a_publisher_may_wait_for_the_end_of_a_hold(pair, background):
     pub, sub = pair
     pub.send(b"held")
     with sub.view(timeout=0) as message:
-        fill(pub)
+        fill(pub, b"later")
         waiting = background(pub.send, b"waited", timeout=None)
         waiting.wait_until_asleep()
         assert bytes(message.body) == b"held"
@@ -156,7 +144,7 @@ def test_each_subscriber_holds_its_own_message(bus, pair):
     second.recv(timeout=0)
     with first.view(timeout=0) as held, second.view(timeout=0) as other:
         assert (bytes(held.body), bytes(other.body)) == (b"0", b"1")
-        fill(pub)
+        fill(pub, b"later")
         assert (bytes(held.body), bytes(other.body)) == (b"0", b"1")
     assert pub.send(b"next") > 0
 
