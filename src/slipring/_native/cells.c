@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two ends of cells, and functions on their files. What is in a cell is Python's business: it gets the memory as regions, and
- * the numbers of cells.
+ * The two ends of cells, and functions on their files. Python code interprets the contents of a cell: it gets the memory as
+ * regions, and the numbers of cells.
  *
- * A region of an end keeps its mapping, and with it its lock, alive. Three kinds: all cells; the cell being filled (a slot,
- * one at a time); all cells, borrowed (nothing is taken until it is gone, since that would give them away).
+ * A region keeps the mapping of its end, and with it the lock of the end. There are three kinds: all cells; the cell that is
+ * being filled (a slot, one at a time); all cells, borrowed. While borrowed regions exist, nothing is taken, because the
+ * cells would be given back to the writer.
  */
 #include "native.h"
 
@@ -18,7 +19,7 @@ typedef struct End {
     struct handle handle;
     uint64_t slot; /* of a writer: number of the open slot; 0: none */
     uint64_t slots;
-    int borrowed; /* of a reader: regions that must not change */
+    int borrowed; /* of a reader: regions whose contents must not change */
     slipring_cells_counts last_counts;
 } End;
 
@@ -137,7 +138,7 @@ static void borrowed_done(PyObject *owner, uint64_t ignored) {
     end_unpin((End *)owner);
 }
 
-/* Every way to write into the cell is gone. */
+/* The last buffer that could write into the cell is gone. */
 static void slot_done(PyObject *owner, uint64_t number) {
     End *self = (End *)owner;
     if (self->slot == number) self->slot = 0;
@@ -233,7 +234,7 @@ static PyObject *writer_slot(PyObject *object, PyObject *ignored) {
     return region;
 }
 
-/* end_slot(region, strict): True, and others may be put again; False if, strictly, buffers of it are in use. */
+/* end_slot(region, strict): True, and the writer may put again; False if strict, and buffers of the slot are in use. */
 static PyObject *writer_end_slot(PyObject *object, PyObject *args) {
     End *self = (End *)object;
     PyObject *region;
@@ -255,7 +256,7 @@ static bool reader_enter_to_take(End *self) {
     return false;
 }
 
-/* The numbers of the cells taken, oldest element first. */
+/* The numbers of the taken cells, oldest element first. */
 static PyObject *reader_take(PyObject *object, PyObject *ignored) {
     End *self = (End *)object;
     const slipring_element *elements;
@@ -285,7 +286,7 @@ static PyObject *reader_take_newest(PyObject *object, PyObject *ignored) {
     return PyLong_FromLong(code ? -1 : (long)element.cell);
 }
 
-/* (received, lost, skipped, position); of a closed reader the last ones. */
+/* (received, lost, skipped, position); the last values of a closed reader. */
 static PyObject *reader_counts(PyObject *object, PyObject *ignored) {
     End *self = (End *)object;
     slipring_cells_counts c = self->last_counts;
@@ -303,14 +304,14 @@ static int wait_once(End *self, int64_t deadline) {
     return code;
 }
 
-/* True if there is something to take, False on expiry. */
+/* True if there is an element to take, False after the time-out. */
 static PyObject *reader_wait(PyObject *object, PyObject *timeout_value) {
     End *self = (End *)object;
     struct timeout timeout;
     bool ready = false;
     if (!timeout_parse(timeout_value, &timeout) || !end_enter(self)) return NULL;
     int64_t deadline = timeout.never_waits ? 1 : timeout_deadline(&timeout);
-    handle_unlock(&self->handle); /* waiting only looks */
+    handle_unlock(&self->handle); /* a wait only reads */
     for (int code = SLIPRING_OK; !ready && code != SLIPRING_TIMEOUT && !PyErr_Occurred();) {
         code = wait_once(self, deadline);
         if (self->handle.closing) raise_closed("reader");
@@ -402,7 +403,7 @@ PyObject *cells_sweep(PyObject *module, PyObject *args) {
     return code ? raise_code_at(code, bus) : PyLong_FromUnsignedLong(swept);
 }
 
-/* One row for an end, or none: for whoever is there, or died there. */
+/* One row for the process that has an end, or had it when it died; none if there is no such process. */
 static PyObject *end_rows(uint32_t pid, bool alive) {
     if (!pid && !alive) return PyList_New(0);
     return Py_BuildValue("[{sIsN}]", "pid", (unsigned)pid, "alive", PyBool_FromLong(alive));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers as an Arrow struct array and its schema, in the two PyCapsules of the Arrow PyCapsule protocol.
+ * Exports buffers as an Arrow struct array and its schema, in the two PyCapsules of the Arrow PyCapsule protocol.
  */
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ static bool make_schema(struct ArrowSchema *schema, bool nullable, const struct 
     return true;
 }
 
-/* Takes the buffers over. */
+/* Takes over the buffers. */
 static struct ArrowArray *make_column(int64_t rows, struct column_buffers *column) {
     struct ArrowArray *array = calloc(1, sizeof *array);
     const void **buffers = calloc(3, sizeof *buffers);

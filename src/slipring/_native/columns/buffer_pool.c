@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks have a power of two as size and a header of one cache line. Of each size a few are kept; the rest, and the very
- * large, go back to the system.
+ * The size of a block is a power of two; its header is one cache line. A few free blocks of each size are kept. Other blocks
+ * and very large ones are freed.
  */
 #include "columns/buffer_pool.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory for Arrow buffers, kept when it is given back: fresh memory costs a page fault every few rows, which is more
- * than filling it.
+ * Memory for Arrow buffers, kept for the next batch when it is given back. New memory costs a page fault every few rows,
+ * which is more than filling it.
  */
 #ifndef SLIPRING_POOL_H
 #define SLIPRING_POOL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Filling a batch in one pass. What is the same in many rows is written when that is over: names at the end of their run,
- * constants when the batch is handed over.
+ * Filling a batch in one pass. Values that many rows share are written once: types and senders at the end of their run,
+ * constants when the batch is exported.
  */
 #include "columns/columns.h"
 
@@ -14,12 +14,12 @@
 #define MOST_BYTES (INT64_C(1) << 30) /* offsets are 32 bits wide */
 #define TEXTS (COLUMN_BIT(TOPIC) | COLUMN_BIT(SENDER) | COLUMN_BIT(TYPE) | COLUMN_BIT(VALUE) | COLUMN_BIT(HOST))
 #define NAMES (COLUMN_BIT(SENDER) | COLUMN_BIT(TYPE))
-/* What a hole does not have. */
+/* Columns that are null in a hole. */
 #define ABSENT (COLUMN_BIT(TIMESTAMP) | COLUMN_BIT(TIMESTAMP_NS) | NAMES | COLUMN_BIT(VALUE))
 
 static inline bool reserve(struct bytes_column *c, int64_t more) {
     if (c->used + more <= c->room) return true;
-    int64_t room = c->room ? c->room : 4000; /* just below a power of two, as the pool likes it */
+    int64_t room = c->room ? c->room : 4000; /* just below a power of two, which fits a block of the pool */
     while (room < c->used + more) room *= 2;
     char *data = pool_grow(c->data, (size_t)c->used, (size_t)room);
     if (!data) return false;
@@ -59,7 +59,7 @@ void batch_free(struct batch *b) {
 
 /* Names ----------------------------------------------------------------------------------------------------- */
 
-/* How long the UTF-8 sequence at p is; 0 if it is none. */
+/* The length of the UTF-8 sequence at p; 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *p, size_t left) {
     size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
     if (length == 0 || length > left) return 0;
@@ -70,7 +70,7 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
     return overlong || beyond ? 0 : length;
 }
 
-/* Another program's names need not be UTF-8, Arrow's columns must be. */
+/* Types and senders from other programs are not always UTF-8; Arrow's columns must be. */
 static void make_utf8(char *text, size_t size) {
     for (size_t i = 0; i < size;) {
         size_t length = utf8_length((unsigned char *)text + i, size - i);
@@ -79,9 +79,9 @@ static void make_utf8(char *text, size_t size) {
     }
 }
 
-/* The same text in count rows: copied once, then what is there already, again and again. */
+/* Writes the same text into count rows: copies it once, then doubles the copied part. */
 static bool repeat(struct bytes_column *c, int64_t row, const char *text, size_t size, int64_t count) {
-    if (!c->ends) return true; /* not asked for */
+    if (!c->ends) return true; /* not requested */
     size_t all = size * (size_t)count;
     if (!reserve(c, (int64_t)all)) return false;
     char *to = c->data + c->used;
@@ -142,7 +142,7 @@ bool batch_take(struct batch *b, const slipring_message *m) {
     return true;
 }
 
-/* Those sent by one call have one time: dividing is the dearest of what a row needs. */
+/* Messages of one call have the same time. The division is the most expensive step of a row. */
 static void into_micros(int64_t *micros, const int64_t *nanos, int64_t from, int64_t to) {
     int64_t known = 0, micro = 0;
     for (int64_t i = from; i < to; i++) {
@@ -215,7 +215,7 @@ static void fill(int64_t *numbers, int64_t rows, int64_t value) {
     for (int64_t i = 0; numbers && i < rows; i++) numbers[i] = value;
 }
 
-/* A bit a row, clear for holes. */
+/* One bit for each row, clear for holes. */
 static unsigned char *validity(const struct batch *b) {
     unsigned char *bits = pool_take((size_t)b->rows / 8 + 1);
     if (!bits) return NULL;

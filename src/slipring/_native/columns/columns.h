@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages as Arrow columns: a batch is filled row by row and handed over through the Arrow C data interface, as two
- * PyCapsules; pyarrow is not needed to build this.
+ * Messages as Arrow columns. A batch is filled row by row and exported through the Arrow C data interface as two PyCapsules.
+ * pyarrow is not needed to build this.
  */
 #ifndef SLIPRING_COLUMNS_H
 #define SLIPRING_COLUMNS_H
@@ -39,7 +39,7 @@ struct bytes_column {
     int64_t used, room;
 };
 
-/* Rows from `row` on have these names, made UTF-8, until the next run: mostly there is one in a batch. */
+/* Rows from `row` on have this type and sender, as valid UTF-8, until the next run. Most batches have one run. */
 struct run {
     int64_t row;
     struct meta meta;
@@ -51,9 +51,9 @@ struct batch {
     bool nullable;
     int64_t rows, limit;
     bool no_memory;
-    int64_t *numbers[COLUMNS]; /* NULL: not asked for, or of another kind */
+    int64_t *numbers[COLUMNS]; /* NULL: not requested, or not a column of numbers */
     struct bytes_column texts[COLUMNS];
-    int64_t *holes; /* rows that are one */
+    int64_t *holes; /* numbers of rows that are holes */
     int64_t hole_count, hole_room;
     bool run_begun;
     struct run run;
@@ -64,28 +64,28 @@ struct batch_constants { /* the same in every row */
     int64_t generation, received_ns;
 };
 
-/* expected: bytes of bodies, from the last batch, so that most batches never grow. */
+/* expected: bytes of bodies in the last batch, so that most batches need not grow. */
 bool batch_start(struct batch *b, unsigned asked, int64_t limit, int64_t expected);
 void batch_free(struct batch *b);
-/* One more row: false if there is no room for it in any batch (rows is 0 then), or not in this one, or no memory. */
+/* Adds one row. False if no batch has room for it (rows is then 0), if this one has none, or without memory. */
 bool batch_take(struct batch *b, const slipring_message *m);
-/* As many more as follow with the names of the last, most at most: false if there is none. */
+/* Adds the next messages with the type and sender of the last row, at most `most`; false if there is none. */
 bool batch_take_run(struct batch *b, slipring_subscriber *sub, int64_t most);
 bool batch_take_hole(struct batch *b, uint64_t first, uint64_t span, uint64_t lost);
-/* Only the first rows count: what was copied after them was overwritten meanwhile. */
+/* Keeps the first rows only: the messages of the others were overwritten while they were copied. */
 void batch_cut(struct batch *b, int64_t rows);
 /* (schema, array), or NULL with an exception. */
 PyObject *batch_hand_over(struct batch *b, const struct batch_constants *constants);
 
 static inline int64_t batch_bytes(const struct batch *b) { return b->texts[COLUMN_VALUE].used; }
 
-/* Of the last row's body. */
+/* Bytes of the last row's body. */
 static inline int64_t batch_last_bytes(const struct batch *b) {
     const int32_t *ends = b->texts[COLUMN_VALUE].ends;
     return ends && b->rows ? ends[b->rows] - ends[b->rows - 1] : 0;
 }
 
-/* columns/arrow_capsules.c: takes the buffers over, three a column: validity, first, second (NULL where there is none). */
+/* columns/arrow_capsules.c: takes over three buffers for each column: validity, first, second (NULL where there is none). */
 struct column_buffers {
     enum column column;
     void *buffers[3];

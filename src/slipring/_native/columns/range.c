@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Range: what lies between two sequences, into Arrow batches. A batch is closed when it has its bytes or its rows, and
- * the next call goes on.
+ * Range: the messages between two sequences, as Arrow batches. A batch ends when it has its bytes or its rows; the next call
+ * continues behind it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "columns/columns.h"
 
 #define MOST_ROWS 65536
-#define ROW_BYTES 16 /* what a row weighs beside its body: empty bodies fill a batch too */
+#define ROW_BYTES 16 /* bytes that a row counts beside its body: empty bodies fill a batch, too */
 
 typedef struct Range {
     PyObject_HEAD
@@ -23,7 +23,7 @@ PyTypeObject *range_type;
 
 struct filling {
     struct batch batch;
-    int64_t size; /* bytes after which it is closed */
+    int64_t size; /* bytes after which the batch ends */
     bool gaps;
     uint64_t lost;
 };
@@ -37,7 +37,7 @@ static bool take(void *context, const slipring_message *m) {
     return !is_full(f) && batch_take(&f->batch, m);
 }
 
-/* As many as there is room for if they weigh what the last one did. */
+/* Takes as many messages as fit if each has the size of the last one. */
 static size_t take_run(void *context, slipring_subscriber *reader, uint64_t most) {
     struct filling *f = context;
     int64_t before = f->batch.rows, left = f->size - weight(f), fit = before ? left / (ROW_BYTES + batch_last_bytes(&f->batch)) : 0;

@@ -5,21 +5,21 @@
 #include "columns/columns.h"
 
 #define KEEP_EXPECTING (INT64_C(1) << 24)
-#define FEW 16 /* taken one by one before looking whether the usual way goes on */
+#define FEW 16 /* messages taken one by one before the next attempt to take a run */
 #define ENOUGH_BYTES (INT64_C(1) << 29)
-#define MOST_ROWS (INT32_MAX / 256) /* the names of so many, each as long as can be, end below 2 GiB: Arrow's offsets */
+#define MOST_ROWS (INT32_MAX / 256) /* types or senders of the greatest length end below 2 GiB in this many rows, as Arrow's offsets require */
 #define ASKED                                                                                            \
     (COLUMN_BIT(TOPIC) | COLUMN_BIT(OFFSET) | COLUMN_BIT(TIMESTAMP) | COLUMN_BIT(SENDER) | COLUMN_BIT(TYPE) | \
      COLUMN_BIT(VALUE))
 
 static bool take(void *context, const slipring_message *m) { return batch_take(context, m); }
 
-/* What is there now, and not what is published while we copy it: a fast publisher would keep us here, and make batches
- * so large that the memory for them costs more than the messages. */
+/* The number of messages that are there now. Messages published during the copy wait for the next batch: with a fast publisher
+ * a batch would never end, or become so large that its memory costs more than the messages. */
 static int64_t goal_of(Subscriber *self, const struct batch *b) {
     slipring_counts c;
     slipring_subscriber_counts(self->sub, &c);
-    uint64_t there = c.tail > c.position ? c.tail - c.position : 1; /* one writer's newest may not be counted yet */
+    uint64_t there = c.tail > c.position ? c.tail - c.position : 1; /* the newest message of a single writer may not be counted yet */
     return there < (uint64_t)b->limit ? (int64_t)there : b->limit;
 }
 
@@ -49,7 +49,7 @@ PyObject *subscriber_recv_batch(PyObject *object, PyObject *const *args, Py_ssiz
     Py_ssize_t limit = 65536;
     if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
     if (given[1] && !timeout_parse(given[1], &timeout)) return NULL;
-    if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* cut to what it holds, and refused below */
+    if (given[0]) limit = PyNumber_AsSsize_t(given[0], NULL); /* cut to the largest possible number, and refused below */
     if (limit < 0 || limit > INT32_MAX / 2) {
         if (PyErr_Occurred()) return NULL;
         return raise_bad_argument("n", "n=%.100R must be at least 0 and at most 1073741823", given[0]);

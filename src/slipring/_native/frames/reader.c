@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * FrameReader: frames over a subscriber, which may be there before its topic. A frame keeps both: memory that an array
- * still shows stays mapped, and the frame held.
+ * FrameReader: frames over a subscriber, which may exist before its topic. A frame keeps both open: while an array shows the
+ * frame, its memory stays mapped and the frame stays held.
  */
 #include "frames/streams.h"
 
@@ -13,13 +13,13 @@ typedef struct FrameReader {
     Subscriber *subscriber;
     PyObject *stream, *insist;
     slipring_counts last_counts; /* of a closed reader */
-    int frames;                  /* not released */
+    int frames;                  /* frames that are not released */
     bool conflate, closing;
 } FrameReader;
 
 PyTypeObject *frame_reader_type;
 
-/* Within an entered subscriber that is attached. */
+/* For an entered subscriber that is attached. */
 static int begin(FrameReader *self, int start) {
     slipring_stream insist[SLIPRING_MAX_STREAMS];
     const char *stream = self->stream == Py_None ? NULL : PyUnicode_AsUTF8AndSize(self->stream, NULL);
@@ -52,7 +52,7 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->insist = insist;
     self->conflate = conflate != 0;
     self->last_counts.entry = -1;
-    bool attached = self->subscriber->sub != NULL; /* before: it did not wait for its topic */
+    bool attached = self->subscriber->sub != NULL; /* checked first: an attached subscriber did not wait for its topic */
     if (!subscriber_enter(self->subscriber)) {
         Py_DECREF(self);
         return NULL;
@@ -77,10 +77,10 @@ static PyObject *reader_counts(PyObject *object, PyObject *ignored) {
     return Py_BuildValue("KKK", (unsigned long long)c->received, (unsigned long long)c->lost, (unsigned long long)c->filtered);
 }
 
-/* Before its subscriber. */
+/* The reader is closed before its subscriber. */
 static PyObject *reader_close(PyObject *object, PyObject *ignored) {
     FrameReader *self = (FrameReader *)object;
-    Py_XDECREF(reader_counts(object, ignored)); /* keeps them */
+    Py_XDECREF(reader_counts(object, ignored)); /* saves the counts */
     handle_lock(&self->subscriber->handle);
     self->closing = true;
     end_if_unused(self);
@@ -92,7 +92,7 @@ static void reader_dealloc(PyObject *object) {
     FrameReader *self = (FrameReader *)object;
     PyTypeObject *type = Py_TYPE(object);
     self->closing = true;
-    end_if_unused(self); /* no frame is left: each would keep us */
+    end_if_unused(self); /* no frame is left: each has a reference to the reader */
     Py_XDECREF((PyObject *)self->subscriber);
     Py_XDECREF(self->stream);
     Py_XDECREF(self->insist);
@@ -121,9 +121,9 @@ static int try_take(FrameReader *self, slipring_frame *out) {
     return slipring_frame_reader_take(self->reader, out);
 }
 
-/* The use of the subscriber passes to the region. */
+/* The region takes over the use of the subscriber. */
 static PyObject *build(FrameReader *self, const slipring_frame *f) {
-    self->frames++; /* first: another thread may close us while these are made */
+    self->frames++; /* first: another thread may close the reader while these objects are created */
     PyObject *meta = PyBytes_FromStringAndSize(f->meta, f->meta_size), *stream = stream_build(f->stream);
     handle_unlock(&self->subscriber->handle);
     bool writable = SLR_DEFECT(subscribers_may_write);
@@ -141,7 +141,7 @@ static PyObject *build(FrameReader *self, const slipring_frame *f) {
                          (unsigned)f->meta_kind);
 }
 
-/* (region, stream, id, seq, run, time_ns, start_ns, end_ns, meta, meta_kind), or None on expiry */
+/* (region, stream, id, seq, run, time_ns, start_ns, end_ns, meta, meta_kind), or None after the time-out */
 static PyObject *reader_recv(PyObject *object, PyObject *value) {
     FrameReader *self = (FrameReader *)object;
     Subscriber *subscriber = self->subscriber;

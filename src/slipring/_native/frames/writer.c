@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * FrameWriter: takes buffers of a frames topic and sends them. A buffer that is being written keeps the publisher from
- * closing; one that was sent, only its memory, for as long as an array shows it.
+ * FrameWriter: takes buffers of a frames topic and sends them. A buffer that is being written keeps the publisher open. A
+ * buffer that was sent keeps only its memory mapped, for as long as an array shows it.
  */
 #include "frames/streams.h"
 
@@ -9,14 +9,14 @@ typedef struct FrameWriter {
     PyObject_HEAD
     slipring_frame_writer *writer;
     Publisher *publisher;
-    int shown; /* buffers of which an array is left */
+    int shown; /* buffers that an array still shows */
     bool stopped;
-    struct handle handle; /* its users: calls, and buffers being written */
+    struct handle handle; /* users: calls, and buffers that are being written */
 } FrameWriter;
 
 PyTypeObject *frame_writer_type;
 
-#define ENDED UINT64_MAX /* instead of a buffer: it was sent or aborted */
+#define ENDED UINT64_MAX /* instead of a buffer number: sent or aborted */
 
 static void end_if_unused(FrameWriter *self) {
     if (self->handle.users || !self->handle.closing || !self->writer) return;
@@ -76,7 +76,7 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         Py_DECREF(self);
         return NULL;
     }
-    handle_unlock(&self->publisher->handle); /* its use remains, until the writer is closed */
+    handle_unlock(&self->publisher->handle); /* the publisher stays in use until the writer is closed */
     return (PyObject *)self;
 }
 
@@ -92,7 +92,7 @@ static void writer_dealloc(PyObject *object) {
     FrameWriter *self = (FrameWriter *)object;
     PyTypeObject *type = Py_TYPE(object);
     self->handle.closing = true;
-    end_if_unused(self); /* no buffer is left: each would keep us */
+    end_if_unused(self); /* no buffer is left: each has a reference to the writer */
     handle_clear(&self->handle);
     Py_XDECREF((PyObject *)self->publisher);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
@@ -154,7 +154,7 @@ static PyObject *writer_send(PyObject *object, PyObject *args) {
         raise_code(code);
     } else {
         region_forget(region, ENDED);
-        self->handle.users--; /* the buffer's */
+        self->handle.users--; /* the use by the buffer */
     }
     leave(self);
     return code ? NULL : Py_BuildValue("KK", (unsigned long long)id, (unsigned long long)seq);
@@ -168,7 +168,7 @@ static PyObject *writer_abort(PyObject *object, PyObject *args) {
     handle_lock(&self->handle);
     slipring_frame_writer_abort(self->writer, buffer);
     region_forget(region, ENDED);
-    leave(self); /* the buffer's use, also of a writer that is being closed */
+    leave(self); /* ends the use by the buffer, also of a writer that is being closed */
     Py_RETURN_NONE;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is in the way: of a send that finds no room, and of readers behind a message that is claimed and not committed. The
- * core knows; its public functions do not tell, so that its private headers are used here, to look only.
+ * The process that blocks a send without room, or blocks readers behind a message that is claimed and not committed. The
+ * public functions of the core do not report it; this file uses private headers of the core, for reading only.
  *
- * A send finds no room when `oldest` cannot move, because of a claim or a reliable reader or cursor there, or when `freed`
- * cannot, because somebody holds a message (core/src/ring/reclaim.c). The core has swept the dead before it says so. Others go
- * on meanwhile: what is found may be over by the time it is read.
+ * A send finds no room in two cases (core/src/ring/reclaim.c). `oldest` cannot move because of a claim, a reliable reader or a
+ * cursor there. Or `freed` cannot move because a reader holds a message. The core sweeps dead processes before it returns
+ * FULL. Other processes run meanwhile: a blocker may be gone by the time its error is read.
  */
 #include "native.h"
 
@@ -24,7 +24,7 @@ static PyObject *name_text(const char *name, size_t room) {
 
 static uint32_t at_most(uint32_t value, uint32_t most) { return value < most ? value : most; }
 
-/* The living owner of the claim of seq; false if that is settled. */
+/* Gets the living owner of the claim of seq; false if seq is settled. */
 static bool claim_owner(const struct slr_segment *s, uint64_t seq, uint32_t *owner) {
     uint64_t word = slr_load_acquire(&slr_slot_of(s, seq)->word);
     *owner = slr_word_writer(word);
@@ -45,7 +45,7 @@ static PyObject *claim_row(const struct slr_segment *s, uint64_t seq, uint32_t o
 static bool add_claims(const struct slr_segment *s, PyObject *rows) {
     bool *seen = calloc(s->writer_count, sizeof *seen), ok = seen != NULL;
     uint64_t oldest = slr_load_acquire(&s->ring->oldest), tail = slr_load_acquire(&s->ring->tail);
-    if (tail - oldest > s->slot_count) tail = oldest; /* it went on between our two looks: nothing is stuck */
+    if (tail - oldest > s->slot_count) tail = oldest; /* the ring moved between the two loads: nothing is blocked */
     for (uint64_t seq = oldest; ok && seq < tail; seq++) {
         uint32_t owner;
         if (!claim_owner(s, seq, &owner) || seen[owner]) continue;
@@ -85,14 +85,14 @@ static PyObject *claim_text(const struct slr_segment *s, uint64_t seq, uint32_t 
     return text;
 }
 
-/* The reader that keeps the lowest sequence; reader_count: none. */
+/* The reader that holds the lowest sequence; reader_count if there is none. */
 static uint32_t lowest_reader(const struct slr_segment *s, uint64_t *seq) {
     uint32_t found = s->reader_count, readers = at_most(slr_load_acquire(&s->readers->high_reader), s->reader_count);
     uint64_t freed = slr_load_acquire(&s->ring->freed);
     for (uint32_t e = 0; e < readers; e++) {
         uint64_t state = slr_load_acquire(&s->reader[e].state), hold = slr_load_acquire(&s->reader[e].hold);
         if (slr_kind_is(state, SLR_KIND_FREE) || hold >= *seq) continue;
-        if (hold < freed && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue; /* never granted */
+        if (hold < freed && !slr_kind_is(state, SLR_KIND_RELIABLE)) continue; /* this hold was never granted */
         found = e;
         *seq = hold;
     }
@@ -131,7 +131,7 @@ static PyObject *reader_text(const struct slr_segment *s, uint32_t entry, uint64
                                 (unsigned)pid, reads ? "has not read" : "holds", (unsigned long long)seq);
 }
 
-/* NULL without an exception: nobody is in the way any more. */
+/* NULL without an exception: nothing blocks the send any more. */
 static PyObject *full_text(const struct slr_segment *s) {
     uint64_t oldest = slr_load_acquire(&s->ring->oldest), tail = slr_load_acquire(&s->ring->tail), seq = tail;
     uint32_t owner;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inspector: whether the owner of one writer entry lives, asked often and cheaply.
+ * Inspector: the owner of a writer entry, for frequent and cheap checks whether it is alive.
  */
 #include "native.h"
 
@@ -44,8 +44,8 @@ static void inspector_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* The incarnation of the entry's living owner; 0 when there is none (incarnations in use begin at 1). The GIL is held
- * throughout, so that close() cannot come between. */
+/* The incarnation of the entry's living owner, or 0 (incarnations in use begin at 1). The GIL is held throughout, so that
+ * close() cannot run meanwhile. */
 static PyObject *inspector_owner(PyObject *object, PyObject *number) {
     Inspector *self = (Inspector *)object;
     slipring_writer_info info;

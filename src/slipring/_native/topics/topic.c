@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions on topics: create, remove, stats, sweep, verify; waiting on many subscribers.
+ * Functions on topics: create, remove, repair, sweep, verify, statistics; checks of names; the layout as data.
  */
 #include "native.h"
 
