@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, one class per cause.
+"""The exceptions of Slipring: one class for each cause.
 
 SlipringError
-├── BadArgument (ValueError)     an argument that can never work; .argument names it
-├── TopicNotFound (LookupError)  there is no such topic (or cursor)
+├── BadArgument (ValueError)     an argument that is never valid; .argument names it
+├── TopicNotFound (LookupError)  the topic, or the cursor, does not exist
 ├── TopicExists                  it exists with other settings: .found, .asked
-├── TopicGone                    it was removed, or its file deleted, under use
-├── WrongLayout                  the file is not a topic of this build
-├── Corrupt                      its contents contradict themselves
+├── TopicGone                    it was removed, or its file was deleted, while in use
+├── WrongLayout                  the file was made by an incompatible build, or is not a topic
+├── Corrupt                      the contents of the file contradict each other
 ├── Denied (PermissionError)     file modes do not allow it
-├── Busy                         somebody alive has it: one writer, a cursor
-├── Full                         no room within the time-out
-├── TooLarge (ValueError)        a message that can never fit
-├── TooManyReaders, TooManyWriters   the topic's tables are full of the living
-├── Timeout (TimeoutError)       an answer did not come in time
-├── Closed                       this handle was closed, by you
-├── PeerGone                     the other side is gone
-├── RemoteError                  the other side answered with an error: .type, .message, .traceback
+├── Busy                         a living process uses it: one writer, a cursor
+├── Full                         no room in the ring within the time-out
+├── TooLarge (ValueError)        the message never fits into the topic
+├── TooManyReaders, TooManyWriters   living processes use all entries of the topic
+├── Timeout (TimeoutError)       no answer within the time-out
+├── Closed                       this handle was closed
+├── PeerGone                     the process or host on the other side is gone
+├── RemoteError                  the server answered with an error: .type, .message, .traceback
 │   ├── UnknownMethod (LookupError)  the server has no such method
-│   └── BadArguments (TypeError)     the method does not take these arguments
+│   └── BadArguments (TypeError)     the method does not accept these arguments
 ├── ForkedHandle                 the handle belongs to the parent process
 ├── NoSpace (OSError)            the file system is full
-└── SystemFault (OSError)        any other refusal of the system, with its errno
+└── SystemFault (OSError)        any other error of a system call, with its errno
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ __all__ = [
 
 
 class SlipringError(Exception):
-    """Base of every error Slipring raises for a cause of its own."""
+    """The base class of all errors of Slipring."""
 
-    code: int = 0  # of the core (slipring.h); 0: raised in Python only
-    argument: str = ""  # the argument to change, where there is one
+    code: int = 0  # the code of the core (slipring.h); 0: raised by Python code only
+    argument: str = ""  # the argument to change, if there is one
 
     def __init__(self, message: str = "", *, argument: str = "") -> None:
         super().__init__(message)
@@ -69,14 +69,20 @@ class SlipringError(Exception):
 
 
 class BadArgument(SlipringError, ValueError):
+    """An argument has a value that is never valid; `argument` names it."""
+
     code = -16
 
 
 class TopicNotFound(SlipringError, LookupError):
+    """The topic, or the cursor, does not exist."""
+
     code = -2
 
 
 class TopicExists(SlipringError):
+    """The topic exists with other settings: `found` and `asked`."""
+
     code = -3
 
     def __init__(self, message: str = "", *, argument: str = "", found: str = "", asked: str = "") -> None:
@@ -86,55 +92,77 @@ class TopicExists(SlipringError):
 
 
 class TopicGone(SlipringError):
+    """The topic was removed, or its file was deleted, while in use."""
+
     code = -4
 
 
 class WrongLayout(SlipringError):
+    """The file was made by an incompatible build, or is not a topic."""
+
     code = -5
 
 
 class Corrupt(SlipringError):
+    """The contents of the file contradict each other."""
+
     code = -6
 
 
 class Busy(SlipringError):
+    """A living process uses it: the only writer, or a cursor."""
+
     code = -8
 
 
 class Full(SlipringError):
+    """The ring had no room within the time-out."""
+
     code = -9
 
 
 class TooLarge(SlipringError, ValueError):
+    """The message never fits into the topic."""
+
     code = -10
 
 
 class Timeout(SlipringError, TimeoutError):
+    """No answer came within the time-out."""
+
     code = -11
 
 
 class Closed(SlipringError):
+    """This handle was closed."""
+
     code = -12
 
 
 class TooManyReaders(SlipringError):
+    """Living subscribers use all entries of the topic."""
+
     code = -13
 
 
 class TooManyWriters(SlipringError):
+    """Living publishers use all entries of the topic."""
+
     code = -14
 
 
 class ForkedHandle(SlipringError):
+    """The handle belongs to the parent process: open another in this one."""
+
     code = -15
 
 
 class PeerGone(SlipringError):
-    pass
+    """The process or host on the other side is gone."""
 
 
 class RemoteError(SlipringError):
-    """The other side answered with an error: its `type`, its `message`, and its `traceback` where the server sends it
+    """The server answered with an error: its `type`, its `message`, and its `traceback` if the server sends it
     (`bus.server(…, tracebacks=True)`)."""
 
     def __init__(self, message: str = "", *, type: str = "", argument: str = "", traceback: str = "") -> None:
@@ -147,15 +175,15 @@ class RemoteError(SlipringError):
 
 
 class UnknownMethod(RemoteError, LookupError):
-    pass
+    """The server has no such method."""
 
 
 class BadArguments(RemoteError, TypeError):
-    pass
+    """The method does not accept these arguments."""
 
 
 class _SystemError(SlipringError, OSError):
-    """Carries errno like any OSError."""
+    """An error with an errno, like any OSError."""
 
     def __init__(self, message: str = "", *, argument: str = "", errno: int = 0) -> None:
         OSError.__init__(self, message)
@@ -165,14 +193,20 @@ class _SystemError(SlipringError, OSError):
 
 
 class Denied(_SystemError, PermissionError):
+    """File modes do not allow it."""
+
     code = -7
 
 
 class NoSpace(_SystemError):
+    """The file system is full."""
+
     code = -17
 
 
 class SystemFault(_SystemError):
+    """A system call failed for another reason; `errno` names it."""
+
     code = -18
 
 
@@ -180,7 +214,7 @@ def _all_classes(base: type[SlipringError]) -> list[type[SlipringError]]:
     return [base, *(c for child in base.__subclasses__() for c in _all_classes(child))]
 
 
-# Built from the classes, so that none is forgotten; a test compares it with the core's codes.
+# Built from the classes, so that it is complete; a test compares it with the codes of the core.
 BY_CODE: dict[int, type[SlipringError]] = {c.code: c for c in _all_classes(SlipringError) if c.code}
 
 for _class in _all_classes(SlipringError):
@@ -188,7 +222,7 @@ for _class in _all_classes(SlipringError):
 
 
 def from_core(code: int, message: str, argument: str, errno: int, found: str, asked: str) -> SlipringError:
-    """The exception for an error of the core; the one place where codes become classes."""
+    """Return the exception for an error of the core. No other function maps codes to classes."""
     cls = BY_CODE.get(code, SlipringError)
     if issubclass(cls, _SystemError):
         return cls(message, argument=argument, errno=errno)

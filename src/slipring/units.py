@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and names as people read them."""
+"""Text for people from sizes, counts, durations, times and names."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import datetime
 
 
 def size(count: float) -> str:
-    """Memory, in powers of 1024: ``16 MiB``."""
+    """Format an amount of memory in powers of 1024: ``16 MiB``."""
     return _scaled(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
 
 
 def speed(bytes_per_s: float) -> str:
-    """Traffic, in powers of 1000: ``1.25 MB/s``."""
+    """Format traffic in powers of 1000: ``1.25 MB/s``."""
     return _scaled(bytes_per_s, 1000, ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"))
 
 
 def number(count: float) -> str:
-    """A count with its thousands apart: ``1,250``."""
+    """Format a count with separated thousands: ``1,250``."""
     return f"{count:,.0f}"
 
 
 def counted(count: int, noun: str) -> str:
-    """A count with its noun: ``1 topic``, ``2 topics``."""
+    """Format a count with its noun: ``1 topic``, ``2 topics``."""
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
 
 
 def frequency(per_second: float) -> str:
-    """Events each second, with decimals only while they say something."""
+    """Format a number of events each second, with decimals below 1,000."""
     return number(per_second) if per_second >= 1000 else _three_digits(per_second)
 
 
 def duration(seconds: float | None) -> str:
-    """A length of time: ``12.5 µs``, ``3.2 s``, ``2h05m``; a dash for none."""
+    """Format a duration: ``12.5 µs``, ``3.2 s``, ``2h05m``; a dash for None."""
     if seconds is None:
         return "-"
     if seconds < 60:
@@ -49,18 +49,18 @@ def duration(seconds: float | None) -> str:
 
 
 def stopwatch(seconds: float) -> str:
-    """The time of something that goes on, in tenths of a second at first: ``0.3 s``, ``2h05m``."""
+    """Format the duration of a running operation, in tenths of a second at first: ``0.3 s``, ``2h05m``."""
     return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)
 
 
 def moment(time_ns: int) -> str:
-    """A time of the wall clock, in local time."""
+    """Format a time of the wall clock as local time."""
     stamp = datetime.datetime.fromtimestamp(time_ns / 1e9).astimezone()
     return stamp.isoformat(sep=" ", timespec="milliseconds")
 
 
 def printable(text: str) -> str:
-    """Text from a segment or an argument without anything a terminal would obey."""
+    """Escape the characters of a text that could control a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
