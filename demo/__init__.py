@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small robot of real processes, which are killed at random, and an audit of every message they sent.
+"""A small robot of real processes that are killed at random, and an audit of every message they sent.
 
     python -m demo [--seconds 25] [--seed N] [--out demo-report]
 
-Processes, journals, strikes and the audit's checks are those of the crash tests, in tests/storm. A map of the package,
-in reading order:
+Processes, journals, signals and checks are those of the crash tests, in tests/storm. In reading order:
 
     robot       topics and components, as data
-    roles/      what each component does: the only code here that uses Slipring as a robot would
-    interruption    Ctrl-C, at a safe place
-    live        the display while it runs
-    ending      supervises the components, ends them in order and reads the last counters
+    roles/      the work of each component: the only code here that uses Slipring as a robot does
+    interruption    Ctrl-C, handled between two steps
+    live_display    the display during the run
+    shutdown    supervises the components, ends them in order and reads the last counters
     run         one run from set-up to the evidence
     evidence    the journals of all processes, the signals, the last counters
     audit       pure functions: evidence -> claims, PASS or FAIL
     timings     pure functions: evidence -> rates, latencies, pauses
     summary     the table at the end
     page/       the same as one HTML page with charts
-    spark/      the recording beside it
+    spark/      the recording of the run by Spark
 """
 
 import sys

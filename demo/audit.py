@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All claims over one body of evidence, by the checks of storm.audit. Nothing here touches a bus or a process."""
+"""All claims about the evidence of a run, by the checks of storm.audit. Nothing here uses a bus or a process."""
 
 from collections.abc import Callable, Iterable
 
@@ -25,7 +25,7 @@ def only_the_killed_died(evidence: Evidence) -> Claim:
 
 
 def the_killed_came_back(evidence: Evidence) -> Claim:
-    """Otherwise a robot that does nothing would pass as one that loses nothing."""
+    """Without this claim a robot that does nothing would pass."""
     last = {life.name: life for life in evidence.lives}
     faults = [f"{name} was not" for name, life in last.items() if not timings.signs_of_life(life)]
     silence_ms, returns = timings.silence_ms(evidence), timings.returns_ms(evidence)
@@ -137,7 +137,7 @@ def reliable_readers_lost_nothing(evidence: Evidence) -> Claim:
 
 
 def the_slow_reader_was_lapped(evidence: Evidence) -> Claim:
-    """Otherwise the run would prove little about counting losses."""
+    """Without this claim the run would prove little about counted losses."""
     lasts = [r.last for life in evidence.of("logger") for r in life.readings.values() if len(r.counted)]
     received, lost = sum(int(last["b"]) for last in lasts), sum(int(last["c"]) for last in lasts)
     faults = [] if lost else ["it lost nothing in this run: the ring was too large or the time too short"]
@@ -171,7 +171,7 @@ def nothing_is_corrupt(evidence: Evidence) -> Claim:
 
 
 def nothing_uncommitted_was_seen(evidence: Evidence) -> Claim:
-    """Aborted loans are marked; and nobody received a message before its sender had begun to send it."""
+    """Aborted loans are marked. No message was received before its sender began to send it."""
     faults = _in_all_topics(evidence, lambda topic: audit.uncommitted(topic, evidence.lives, _MOST_UNNOTED))
     aborted = sum(life.count(Kind.ABORTED) for life in evidence.lives)
     abandoned = sum(end.abandoned for end in evidence.ends.values())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the audit may look at: the journals of all lives, the strikes, and the bus as it was left.
+"""The input of the audit: the journals of all processes, the signals sent, and the final state of the bus.
 
-Plain data: `run` collects it, tests make it by hand.
+It is plain data: `run` collects it, and tests write it by hand.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ STALLED_S = 5.0
 
 @dataclass
 class TopicEnd:
-    """The counters in shared memory when all is over."""
+    """The counters in shared memory at the end of the run."""
 
     published: int
     abandoned: int
@@ -29,19 +29,21 @@ class Evidence:
     lives: list[Life]
     strikes: list[Strike] = field(default_factory=list)
     ends: dict[str, TopicEnd] = field(default_factory=dict)  # by topic
-    cleared: list[str] = field(default_factory=list)  # by the doctor: table entries of the dead
-    findings: list[str] = field(default_factory=list)  # of the doctor, after that
-    left_over: list[str] = field(default_factory=list)  # files and processes when the run was over
+    cleared: list[str] = field(
+        default_factory=list
+    )  # table entries of killed processes, cleared by the doctor
+    findings: list[str] = field(default_factory=list)  # of the doctor, afterwards
+    left_over: list[str] = field(default_factory=list)  # files and processes after the run
     began_ns: int = 0
     ended_ns: int = 0
-    stalled_s: float = STALLED_S  # without progress for so long after a kill, a survivor counts as stalled
+    stalled_s: float = STALLED_S  # a process without progress for this time after a kill is stalled
 
     def of(self, name: str) -> list[Life]:
         return [life for life in self.lives if life.name == name]
 
     @cached_property
     def topics(self) -> dict[str, Topic]:
-        """What was committed on each."""
+        """The committed messages of each topic."""
         numbers = enumerate(robot.TOPIC_NAMES)
         return {name: Topic(name, number, self.ends[name].tail, self.lives) for number, name in numbers}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C, SIGTERM and SIGHUP end the run at a safe place: not between starting a process and knowing it."""
+"""Ctrl-C, SIGTERM and SIGHUP end the run between two steps, never before a started process is registered."""
 
 import signal
 
@@ -7,10 +7,10 @@ _signals: list[int] = []
 
 
 class Interrupted(Exception):
-    """Somebody wants the run to end now."""
+    """A signal ended the run."""
 
 
-def heed() -> None:
+def catch_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: _signals.append(number))
 

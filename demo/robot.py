@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot: five topics, and fourteen components, each run by one process after another.
+"""The robot: five topics and fourteen components. One process after another runs each component.
 
-The rings of imu and camera hold what is published while Spark is killed and starts again; that of the clouds holds two
-seconds, so that a slow reader, and Spark, lose some and have to report how many.
+The rings of imu and camera hold what is published while Spark is killed and restarted. The ring of lidar holds two
+seconds, so that a slow reader and Spark lose messages, and have to report how many.
 
-Every component is killed but the recorder, which is the proof's witness: it reads all topics from the first message to
-the last. `feeds` are the components a reader gets its messages from (one of them suffices), `period_s` is how often
-a component works when nothing disturbs it; both are used to judge how survivors fared at a kill. (A cloud in twelve is
-aborted on purpose, so those who read clouds get none for two turns at times.)
+Every component is killed except the recorder, which reads all topics from the first message to the last. `feeds` are
+the components that send to a reader; one of them suffices. `period_s` is the time between two actions of an undisturbed
+component. With both, the audit judges the pauses of other processes at a kill. One cloud in twelve is aborted on
+purpose, so readers of clouds may receive none for two periods.
 """
 
 from dataclasses import dataclass, field

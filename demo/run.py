@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run: start the robot, kill and stop its processes, end it in order, collect the evidence, leave nothing.
+"""One run: start the robot, kill and stop its processes, end it in order, collect the evidence, remove everything.
 
-All files are in a directory in /dev/shm. Whatever happens, leaving `Run` ends every process and removes it.
+All files are in a directory in /dev/shm. The end of the `with` block ends every process and removes the directory.
 """
 
 import os
@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Any, Self
 
 import slipring
-from demo import ending, interruption, robot
+from demo import interruption, robot, shutdown
 from demo.evidence import STALLED_S, Evidence, TopicEnd
-from demo.live import View, Watch
+from demo.live_display import View, Watch
 from demo.spark.pipeline import Pipeline
 from storm import audit
 from storm.board import LOST
@@ -26,14 +26,14 @@ from storm.supervisor import Stuck
 _TURN_S = 0.005
 BESIDE_SPARK_S = (0.8, 1.6)  # between strikes
 _SETTLE_S = 0.3
-_LONGER_S = 120.0  # on a machine too busy for the slow reader to be lapped, or Spark to be back, in time
+_LONGER_S = 120.0  # on a busy machine, until the slow reader has lost messages and Spark is back
 
 
 class Run:
     def __init__(
         self, seconds: float, seed: int, recorded_in: Path | None, stalled_s: float = STALLED_S
     ) -> None:
-        """recorded_in: where Spark's half of the run leaves its lake; None: without it."""
+        """recorded_in: the directory of the lake that Spark records; None: without Spark."""
         self._seconds, self._seed, self._recorded_in, self._stalled_s = seconds, seed, recorded_in, stalled_s
         self.pipeline: Pipeline | None = None
         self.counters: dict[str, dict[str, Any]] = {}
@@ -45,9 +45,9 @@ class Run:
 
     def __enter__(self) -> Self:
         try:
-            self._robot = ending.Robot(self._root)
+            self._robot = shutdown.Robot(self._root)
             self._slow = next(role for role in self._robot.roles if role.name == "logger")
-            # Spark wants to start on the same two processors as those that are started again.
+            # Spark starts on the same two processors as restarted processes.
             plan = robot.STRIKES
             plan = plan if self._recorded_in is None else replace(plan, every_s=BESIDE_SPARK_S)
             self._schedule = Schedule(self._robot, self._seed, plan, after=self._strikes.append)
@@ -72,7 +72,7 @@ class Run:
         if self.pipeline is not None:
             self.pipeline.open(self._bus)
         self._robot.start_all()
-        self._under_fire()
+        self._kill_and_stop()
         try:
             self._robot.wind_down(self._bus)
             if self.pipeline is not None:
@@ -80,7 +80,7 @@ class Run:
         except Stuck as stuck:
             self._stuck.append(str(stuck).splitlines()[0])
 
-    def _under_fire(self) -> None:
+    def _kill_and_stop(self) -> None:
         self._began_ns = time.monotonic_ns()
         view = View(Watch(self._bus, self._robot), self._robot, self._seconds, self.pipeline)
         with view:
@@ -99,16 +99,16 @@ class Run:
         self._ended_ns = time.monotonic_ns()
 
     def _enough(self) -> bool:
-        """There is something to judge: losses, a kill, and Spark is back from its own."""
+        """Whether there is enough to judge: losses, a kill, and a restart of Spark."""
         killed = any(strike.kind == "kill" for strike in self._strikes)
         return self._lapped and killed and (self.pipeline is None or self.pipeline.recovered)
 
     def collect(self) -> Evidence:
-        """Call it once, after play: it removes the topics on the way."""
+        """Collect the evidence. Call it once, after play: it removes the topics."""
         for role in self._robot.roles:
             if role.process is not None:
                 self._robot.kill(role)
-        stats, cleared, findings = ending.examine(self._bus)
+        stats, cleared, findings = shutdown.examine(self._bus)
         self.counters = stats
         evidence = Evidence(
             audit.lives(self._root / "work"),
@@ -121,15 +121,15 @@ class Run:
             evidence.ends[topic] = TopicEnd(stat["published"], stat["abandoned"], stat["tail"], stat["bytes"])
         evidence.cleared = [f"{finding['topic']}: {finding['problem']}" for finding in cleared]
         evidence.findings = [f"{finding['topic']}: {finding['problem']}" for finding in findings]
-        evidence.left_over = self._stuck + ending.files_beside_topics(self._bus) + self._take_down()
+        evidence.left_over = self._stuck + shutdown.files_beside_topics(self._bus) + self._take_down()
         return evidence
 
     def _take_down(self) -> list[str]:
-        """What is there when there should be nothing."""
+        """Remove topics, bus and files. Return what is left over."""
         for topic in self._bus.topics() if self.pipeline is not None else robot.TOPIC_NAMES:
             self._bus.remove(topic)
         left = [f"{self._bus.path}/{name}" for name in Path(self._bus.path).iterdir()]
         self._bus.close()
         self._robot.close()
         shutil.rmtree(self._root)
-        return [str(path) for path in left] + ending.processes_left(self._root)
+        return [str(path) for path in left] + shutdown.processes_left(self._root)

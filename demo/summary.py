@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table at the end, and the same as JSON."""
+"""The table of claims at the end, and the same as JSON."""
 
 import json
 from pathlib import Path

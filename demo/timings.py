@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast and how steadily: pure functions from evidence to rates, latencies, losses over time and pauses.
+"""Pure functions from evidence to rates, latencies, losses over time and pauses.
 
-The pause of a survivor at a kill is the time between its last sign of life before and its first one after
-the kill, beyond the period it shows signs of life in anyway. A survivor that was itself paused then, or
-whose feeds were all away, tells nothing about the kill and is not asked.
+The pause of another process at a kill is the time from its last action before the kill to its first action after it,
+minus its own period. A process that was stopped then, or that had no running sender, is not counted.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,7 +17,7 @@ from demo.evidence import Evidence
 from storm.audit import Life
 from storm.journal import Kind
 
-_RESUMING_NS = 50_000_000  # a resumed process needs a moment to be seen running again
+_RESUMING_NS = 50_000_000  # a resumed process needs a moment until its next action
 LATENCY_FROM = {
     "camera": ("recorder",),
     "imu": ("balance",),
@@ -37,13 +36,13 @@ class Pause:
 
 
 def handled(life: Life) -> list[int]:
-    """Sequences of the commands it carried out."""
+    """Return the sequences of the commands that it carried out."""
     found: list[int] = life.of(Kind.HANDLED)["a"].tolist()
     return found
 
 
 def signs_of_life(life: Life) -> Sequence[int]:
-    """Instants, ascending: what the component is there for."""
+    """Return the times of its actions, ascending: messages sent, received or handled."""
     component = robot.COMPONENTS[life.name]
     topic = robot.TOPIC_NAMES.index(component.topics[0])
     sent = life.of(Kind.SENT, topic)
@@ -62,7 +61,7 @@ def signs_of_life(life: Life) -> Sequence[int]:
 
 
 class _Presence:
-    """Who was up when."""
+    """Which processes ran when."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.lives = [(life, signs_of_life(life)) for life in evidence.lives]
@@ -75,7 +74,7 @@ class _Presence:
         )
 
     def up(self, name: str, begin: int, end: int) -> bool:
-        """It lived, ran and had begun its work in all of the time."""
+        """Whether it was working during all of that time."""
         return not self.paused(name, begin, end) and any(
             life.name == name and signs and signs[0] <= begin and life.ended_ns >= end
             for life, signs in self.lives
@@ -100,7 +99,7 @@ def survivor_pauses(evidence: Evidence) -> list[Pause]:
 
 
 def quiet_pauses(evidence: Evidence) -> list[Pause]:
-    """The same, half-way between strikes: what the machine does to a process that nobody disturbs."""
+    """Return the same half-way between two signals: pauses that the scheduler of the machine causes."""
     presence = _Presence(evidence)
     instants = sorted(strike.at_ns for strike in evidence.strikes)
     quiet = [(a + b) // 2 for a, b in pairwise(instants)]
@@ -108,7 +107,7 @@ def quiet_pauses(evidence: Evidence) -> list[Pause]:
 
 
 def latencies_us(evidence: Evidence, topic: str) -> list[float]:
-    """Send to receive, sorted."""
+    """Return times from send to receive, sorted."""
     found = [
         (r.column("time_ns").astype(numpy.int64) - r.column("c").astype(numpy.int64)) / 1e3
         for r in evidence.readings(topic)
@@ -123,27 +122,27 @@ def percentile(ordered: Sequence[float], percent: float) -> float:
 
 
 def _sent_ns(evidence: Evidence, topic: str) -> list[int]:
-    """When the messages of the run were sent, as the recorder read them."""
+    """Return when the messages of the run were sent, from the journal of the recorder."""
     found = [r.column("c").tolist() for r in evidence.readings(topic) if r.life.name == "recorder"]
     return [at for times in found for at in times if evidence.began_ns <= at < evidence.ended_ns]
 
 
 def mean_rate(evidence: Evidence, topic: str) -> float:
-    """Messages a second, over the whole run."""
+    """Return messages a second over the whole run."""
     return len(_sent_ns(evidence, topic)) / ((evidence.ended_ns - evidence.began_ns) / 1e9)
 
 
 def read_rate(evidence: Evidence, name: str) -> float:
-    """Messages a second that all lives of a reader read, over the whole run."""
+    """Return messages a second read by all processes of a reader, over the whole run."""
     found = [life.of(Kind.RECEIVED)["time_ns"] for life in evidence.of(name)]
     inside = sum(int(((evidence.began_ns <= at) & (at < evidence.ended_ns)).sum()) for at in found)
     return inside / ((evidence.ended_ns - evidence.began_ns) / 1e9)
 
 
 def rates(evidence: Evidence, topic: str, bin_s: float) -> list[float]:
-    """Messages a second in each bin of the run, by the time they were sent, as the recorder read them.
+    """Return messages a second in each bin of the run, by the time at which they were sent.
 
-    The bins are equally wide, about bin_s: a last one that is shorter would look like a drop.
+    All bins have the same width, about bin_s: a shorter last bin would appear as a drop.
     """
     span_s = (evidence.ended_ns - evidence.began_ns) / 1e9
     bins = [0] * max(1, round(span_s / bin_s))
@@ -154,7 +153,7 @@ def rates(evidence: Evidence, topic: str, bin_s: float) -> list[float]:
 
 
 def losses(evidence: Evidence, name: str, points: int = 400) -> list[tuple[float, int, int]]:
-    """(seconds, received, lost) so far, over all lives of a reader of one topic."""
+    """Return (seconds, received, lost) so far, over all processes of a reader of one topic."""
     rows, received, lost = [(0.0, 0, 0)], 0, 0
     for life in evidence.of(name):
         for count in life.of(Kind.COUNTED):
@@ -166,13 +165,13 @@ def losses(evidence: Evidence, name: str, points: int = 400) -> list[tuple[float
 
 
 def longest_silence_ms(times_ns: Sequence[int], begin_ns: int, end_ns: int) -> float:
-    """The longest time without a message."""
+    """Return the longest time without a message."""
     inside = times_ns[bisect_left(times_ns, begin_ns) : bisect_right(times_ns, end_ns)]
     return max((b - a for a, b in pairwise([begin_ns, *inside, end_ns])), default=0) / 1e6
 
 
 def silence_ms(evidence: Evidence) -> float:
-    """The longest time in which the recorder got nothing at all."""
+    """Return the longest time in which the recorder received nothing."""
     times = sorted(
         time for life in evidence.of("recorder") for time in life.of(Kind.RECEIVED)["time_ns"].tolist()
     )
@@ -180,7 +179,7 @@ def silence_ms(evidence: Evidence) -> float:
 
 
 def returns_ms(evidence: Evidence) -> list[float]:
-    """From each kill to the first sign of life of the successor, if it lived to show one; sorted."""
+    """Return times from each kill to the first action of the successor, if there was one; sorted."""
     found = []
     for kill in evidence.kills:
         successor = next((life for life in evidence.of(kill.name) if life.life > kill.life), None)

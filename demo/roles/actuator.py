@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out commands, at least once each: receive, write down, handle, commit.
+"""Carries out each command at least once: receive, journal, handle, commit.
 
-The cursor outlives the process. Killed before the commit, the next process gets the same command again;
-killed after it, the next one goes on behind it. Nothing is skipped.
+The cursor outlives the process. After a kill before the commit, the next process receives the same command again. After
+a kill behind the commit, it receives the next command. Nothing is skipped.
 """
 
 import time
 
 from demo import robot
-from demo.roles.publishing import took
+from demo.roles.publishing import journal_received
 from storm.journal import Kind
 from storm.worker import Reading, Worker
 
@@ -26,8 +26,8 @@ def run(worker: dict) -> None:
                 if ending:
                     break
                 continue
-            took(reading, [message])
+            journal_received(reading, [message])
             me.write(Kind.HANDLED, message.seq)
-            time.sleep(_WORK_S)  # the motor turns; a kill now, and the command comes again
+            time.sleep(_WORK_S)  # the motor turns; after a kill at this point the command is received again
             reading.commit()
         reading.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A camera's frames by what is said of them: number, exposure, where the pixels are; small JSON at 30 Hz."""
+"""Metadata of a camera's frames: number, exposure, buffer of the pixels; small JSON at 30 Hz."""
 
 import json
 

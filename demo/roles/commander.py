@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends commands on a reliable topic: what it has sent is kept until the actuator has committed past it."""
+"""Sends commands on a reliable topic, which keeps each until the actuator has committed it."""
 
 import struct
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An inertial sensor: small messages at 1 kHz, one of two writers of a lossy topic, waiting for nobody."""
+"""An inertial sensor: small messages at 1 kHz, one of two writers of a lossy topic, which never wait."""
 
 import math
 import struct

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A laser scanner: clouds of 256 KiB written in place, into memory lent by the ring.
+"""A laser scanner: clouds of 256 KiB written in place, into a loan from the ring.
 
-A cloud is filled strip by strip, as a scanner turns, so that many a kill comes in the middle of a loan:
-such a cloud must never be seen. One cloud in twelve is aborted on purpose; it is marked, and must never be
-seen either.
+A cloud is filled strip by strip, like the scan of a turning scanner, so that many kills come in the middle of a loan.
+No reader may receive such a cloud. One cloud in twelve is aborted on purpose. It is marked, and no reader may receive
+it.
 """
 
 import random
@@ -47,7 +47,7 @@ def _publish(me: Worker, publisher: slipring.Publisher) -> None:
         me.write(Kind.SENT, loan.seq or 0, identity)
     except Aborted:
         me.write(Kind.ABORTED, 0, identity)
-    except slipring.Full:  # a held cloud is in the way
+    except slipring.Full:  # a reader holds the oldest cloud
         me.write(Kind.REFUSED, 0, identity, 1)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member of the chat: hears the two others, does not hear itself, and misses nothing while it lives."""
+"""A member of the chat: receives messages of the two others, not its own, and loses none while it lives."""
 
 import slipring
-from demo.roles.publishing import component, took
+from demo.roles.publishing import component, journal_received
 from storm import bodies
 from storm.journal import Kind
 from storm.worker import Pace, Reading, Worker
@@ -11,7 +11,7 @@ from storm.worker import Pace, Reading, Worker
 def _listen(member: slipring.Member, reading: Reading, timeout_s: float) -> bool:
     messages = member.recv_many(1 << 16, timeout=timeout_s)
     if messages:
-        took(reading, messages)
+        journal_received(reading, messages)
     return bool(messages)
 
 
@@ -22,7 +22,7 @@ def run(worker: dict) -> None:
         reading = Reading(me, member.subscriber)
         while not me.stopping:
             identity = me.next_identity()
-            words = f"{me.name} says hello for the {me.counter}th time".encode()
+            words = f"{me.name} greets for the {me.counter}th time".encode()
             me.write(Kind.SENT, member.send(bodies.with_payload(identity, words), type="text"), identity)
             pace.tick()
             while (left_s := pace.left_s()) > 0:

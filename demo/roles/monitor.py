@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watches all topics at once and wants only the newest of each: what is conflated away counts as filtered."""
+"""Waits for all topics at once, and receives only the newest message of each; skipped ones count as filtered."""
 
 import slipring
-from demo.roles.publishing import component, took
+from demo.roles.publishing import component, journal_received
 from storm.worker import Pace, Reading, Worker
 
 
@@ -15,7 +15,7 @@ def run(worker: dict) -> None:
         pace.wait()
         for ready in slipring.wait(subscribers, timeout=0.1):
             assert isinstance(ready, slipring.Subscriber)
-            took(readings[ready], ready.recv_many(1, timeout=0))
+            journal_received(readings[ready], ready.recv_many(1, timeout=0))
     for subscriber, reading in readings.items():
-        took(reading, subscriber.recv_many(1, timeout=0))
+        journal_received(reading, subscriber.recv_many(1, timeout=0))
         reading.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the roles share: publishing at a pace, and writing down what was read."""
+"""Common to the roles: publish at a pace, and journal received messages."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,7 +15,7 @@ def component(me: Worker) -> robot.Component:
 
 
 def publish(me: Worker, type: str, payload: Callable[[int], bytes]) -> None:
-    """One message a period, until told to stop; payload gets its number."""
+    """Publish one message a period until the order to stop. payload(number) returns its contents."""
     pace = Pace(component(me).period_s)
     with me.bus.publisher(me.topic, sender=me.name) as publisher:
         while not me.stopping:
@@ -25,8 +25,8 @@ def publish(me: Worker, type: str, payload: Callable[[int], bytes]) -> None:
             me.write(Kind.SENT, publisher.send(body, type=type), identity)
 
 
-def took(reading: Reading, messages: Iterable[slipring.Message]) -> None:
-    """Check the messages and write them down, with the counters behind them."""
+def journal_received(reading: Reading, messages: Iterable[slipring.Message]) -> None:
+    """Check messages and write them into the journal, followed by the counters."""
     reading.write(
         [
             reading.received(message.seq, bodies.open_body(message.body), len(message.body))

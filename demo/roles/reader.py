@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads messages one by one. With nap_s it is too slow for its ring: lapped, and told what it lost."""
+"""Reads messages one by one. With nap_s it is too slow for its ring: it loses messages, and counts them."""
 
 import time
 
-from demo.roles.publishing import component, took
+from demo.roles.publishing import component, journal_received
 from storm.worker import Reading, Worker
 
 
@@ -16,7 +16,7 @@ def run(worker: dict) -> None:
             ending = me.ending
             message = subscriber.recv(timeout=0 if ending else 0.1)
             if message is not None:
-                took(reading, [message])
+                journal_received(reading, [message])
             elif ending:
                 break
             if nap_s and not ending:

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The witness: a tap on every topic, from the first message to the last. It is never killed."""
+"""Reads every topic from the first message to the last, for the audit. It is never killed."""
 
 import slipring
 from demo import robot
-from demo.roles.publishing import took
+from demo.roles.publishing import journal_received
 from storm.worker import Reading, Worker
 
 
-def _take(reading: Reading) -> bool:
-    """All that is there; small messages by copy, clouds in place."""
+def _read_all(reading: Reading) -> bool:
+    """Read all messages that are there: small ones by copy, clouds in place."""
     subscriber = reading.subscriber
     if subscriber.topic != "lidar":
         messages = subscriber.recv_many(1024, timeout=0)
         if messages:
-            took(reading, messages)
+            journal_received(reading, messages)
         return bool(messages)
     with subscriber.view(timeout=0) as message:
         if message is not None:
-            took(reading, [message])
+            journal_received(reading, [message])
         return message is not None
 
 
@@ -28,8 +28,8 @@ def run(worker: dict) -> None:
     while not me.ending:
         for ready in slipring.wait(readings, timeout=0.1):
             assert isinstance(ready, slipring.Subscriber)
-            _take(readings[ready])
+            _read_all(readings[ready])
     for reading in readings.values():
-        while _take(reading):
+        while _read_all(reading):
             pass
         reading.end()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at clouds in place, without a copy, and holds each for a while: it must not change meanwhile."""
+"""Views clouds in place, without a copy, and holds each for a while, in which it must not change."""
 
 import time
 
-from demo.roles.publishing import took
+from demo.roles.publishing import journal_received
 from storm import bodies
 from storm.worker import Reading, Worker
 
-_LOOK_S = 0.005
+_HOLD_S = 0.005
 
 
 def run(worker: dict) -> None:
@@ -18,8 +18,8 @@ def run(worker: dict) -> None:
             ending = me.ending
             with subscriber.view(timeout=0 if ending else 0.1) as message:
                 if message is not None:
-                    took(reading, [message])
-                    time.sleep(_LOOK_S)
+                    journal_received(reading, [message])
+                    time.sleep(_HOLD_S)
                     if bodies.open_body(message.body) is None:
                         reading.write([reading.changed(message.seq)])
                 elif ending:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call server and a client of it, in one process each: `python -m demo.spark.callers CONFIG`, CONFIG being JSON.
+"""A call server and its client, each in a process of its own: `python -m demo.spark.callers CONFIG`, with JSON.
 
-The planner answers; the navigator calls it twenty times a second, sometimes with arguments that raise an error. A call
-without an answer in time is given up. SIGTERM ends either.
+The planner answers. The navigator calls it twenty times a second, sometimes with arguments that raise an error. A call
+without an answer times out. SIGTERM ends both.
 """
 
 import json
@@ -23,7 +23,7 @@ NO_WAY_EVERY = 25
 
 def route(x: float, y: float) -> dict[str, float]:
     if x == y == 0:
-        raise ValueError("there is no way to where one is")
+        raise ValueError("the target is the present position")
     return {"distance": math.hypot(x, y), "heading": math.atan2(y, x)}
 
 
@@ -44,7 +44,7 @@ def ask(bus: slipring.Bus, over: threading.Event) -> None:
             try:
                 client.call("route", 0 if count % NO_WAY_EVERY == 0 else count, 0)
             except (slipring.RemoteError, slipring.PeerGone, slipring.Timeout):
-                continue  # an error as asked for; no planner yet; no answer in time
+                continue  # the wanted error; no planner yet; no answer in time
 
 
 def main() -> None:

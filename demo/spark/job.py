@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Spark job beside the robot: `python -m demo.spark.job CONFIG`, CONFIG being JSON.
+"""The Spark job that runs beside the robot: `python -m demo.spark.job CONFIG`, with JSON.
 
 One session, two streams: a recording of all topics into a lake, and counts per topic and second, published on the topic
-"traffic". Killed at any moment and started again, both go on where they were. SIGTERM: record what is there, then end.
+"traffic". Both continue after a kill at any moment. SIGTERM: record what is published, then end.
 """
 
 import json
@@ -31,8 +31,8 @@ def _sums(spark: Any, config: dict[str, Any]) -> Any:
     second = f.window("timestamp", "1 second")
     counted = messages.withWatermark("timestamp", "1 second").groupBy(second, "topic")
     sums = counted.agg(f.count("*").alias("messages"), f.sum(f.length("value")).alias("bytes"))
-    told = f.struct(f.col("window.end").cast("double").alias("until_s"), "topic", "messages", "bytes")
-    rows = sums.select(f.to_json(told).cast("binary").alias("value"), f.lit("traffic.v1").alias("type"))
+    columns = f.struct(f.col("window.end").cast("double").alias("until_s"), "topic", "messages", "bytes")
+    rows = sums.select(f.to_json(columns).cast("binary").alias("value"), f.lit("traffic.v1").alias("type"))
     writing = rows.writeStream.format("slipring").options(**place, topic=TRAFFIC)
     return (
         writing.option("checkpointLocation", config["checkpoint"]).trigger(processingTime="1 second").start()
@@ -49,7 +49,7 @@ def main() -> None:
 
     state = Path(config["state"])
 
-    def tell(figures: Any) -> None:
+    def save(figures: Any) -> None:
         partial = state.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(asdict(figures)))
         partial.replace(state)
@@ -64,7 +64,7 @@ def main() -> None:
         pre_buffer=True,
         sync=False,
         spark=spark,
-        progress=tell,
+        progress=save,
         stop=stop,
     )
     if sums.exception() is not None:

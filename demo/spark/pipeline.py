@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Spark job and the callers as the run sees them: started, killed once, ended, and what they tell meanwhile.
+"""Start the Spark job and the callers, kill the job once, end them, and show their progress.
 
-The job runs in a process group of its own, so that one SIGKILL takes driver, JVM and Python workers together: the worst
-that can happen to it.
+The job has a process group of its own. So one SIGKILL ends driver, JVM and Python workers together, which is the worst
+case.
 """
 
 import json
@@ -22,15 +22,13 @@ RECORDED = (*robot.TOPIC_NAMES, "planner.*")
 SUMMED = robot.TOPIC_NAMES
 TRAFFIC = "traffic"
 REPOSITORY = Path(__file__).resolve().parents[2]
-STARTS_WITHIN_S = 300.0  # decides only that it never will
+STARTS_WITHIN_S = 300.0  # a watchdog
 _KILL_AT = 0.35  # of the time in which processes are killed
-_RESTARTS = (
-    3  # Spark gives up when a Python process takes ten seconds to start, which a busy machine brings about
-)
+_RESTARTS = 3  # Spark fails if a Python process takes ten seconds to start, as on a busy machine
 
 
 def environment() -> dict[str, str]:
-    """Of the Spark programs: numpy's threads would spin beside all other processes."""
+    """The environment of the Spark programs: threads of numpy would use processors that other processes need."""
     return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -71,7 +69,7 @@ class Pipeline:
         )
 
     def open(self, bus: slipring.Bus) -> None:
-        """Begin to record; returns when the recording has begun."""
+        """Start the recording, and wait until it has begun."""
         bus.create(TRAFFIC, capacity="1MiB", delivery="lossy")
         self._traffic = bus.subscriber(TRAFFIC, start="oldest")
         for part in ("serve", "ask"):
@@ -90,7 +88,7 @@ class Pipeline:
             time.sleep(0.05)
 
     def _check(self) -> None:
-        """A job that ended by itself is started again, as whoever supervises it would, and that is told."""
+        """Restart a job that ended by itself, as its supervisor does, and count that."""
         if self._job is None or self._job.poll() is None:
             return
         self.restarts += 1
@@ -108,18 +106,18 @@ class Pipeline:
         self._start_job()
 
     def step(self, share: float) -> None:
-        """share: the part of the run that is over."""
+        """Called again and again; share: the part of the run that has passed."""
         self._check()
         if self.kills == 0 and share > _KILL_AT and self.figures().get("rows", 0) > 0:
             self._kill()
         assert self._traffic is not None
         for message in self._traffic.recv_many(1024, timeout=0):
-            told = json.loads(bytes(message.body))
-            self._sums[told["topic"]] = told
+            sums = json.loads(bytes(message.body))
+            self._sums[sums["topic"]] = sums
 
     @property
     def recovered(self) -> bool:
-        """It was killed, and records again."""
+        """Whether it was killed and records again."""
         return self.kills > 0 and self.figures().get("rows", 0) > 0
 
     def figures(self) -> dict[str, Any]:
@@ -133,7 +131,7 @@ class Pipeline:
         figures = self.figures()
         if not figures:
             return "Spark: starting again after SIGKILL" if self.kills else "Spark: starting"
-        sums = ", ".join(f"{topic} {told['messages']:,}/s" for topic, told in sorted(self._sums.items()))
+        sums = ", ".join(f"{topic} {found['messages']:,}/s" for topic, found in sorted(self._sums.items()))
         lag = figures.get("lag")
         return (
             f"Spark: {figures['rows']:,} rows recorded, lag {'?' if lag is None else f'{lag:,}'}, "
@@ -141,7 +139,7 @@ class Pipeline:
         )
 
     def finish(self) -> None:
-        """Record what is there, and end; nobody publishes any more but the callers."""
+        """Record what is published, and end. Only the callers may still publish."""
         for caller in self._callers:
             caller.send_signal(signal.SIGTERM)
         for caller in reversed(self._callers):

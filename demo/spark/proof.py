@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done with the recording afterwards: `python -m demo.spark.proof CONFIG`, CONFIG being JSON.
+"""The examination of the recording: `python -m demo.spark.proof CONFIG`, with JSON.
 
-Checks every file of the lake, replays it onto another bus as fast as that goes, compares what arrives on the
-reliable topics with the lake's rows, and writes the report. What it found goes to the file `result`, as JSON.
+It checks every file of the lake, replays it onto another bus as fast as possible, compares the messages of reliable
+topics with the rows of the lake, and writes the report. The results go into the file `result`, as JSON.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ from demo import robot
 from storm.fork_server import die_with_parent
 
 REPLAYED_ON = "replayed"
-_NOT_AGAIN = ("lidar", "planner.*")  # half a gigabyte; and calls, which nobody waits for any more
+_NOT_AGAIN = ("lidar", "planner.*")  # half a gigabyte; and calls, whose client has ended
 _COMPARED = tuple(
     name for name, topic in robot.TOPICS.items() if topic.settings.get("delivery") == "reliable"
 )
 
 
 def held(lake: Any) -> list[dict[str, Any]]:
-    """One row a topic: the counts of its files."""
+    """Return one row for each topic: the counts of its files."""
     from slipring.pipelines.lake.generations import contents
 
     return [
@@ -56,8 +56,8 @@ def of_lake(rows: Any, topic: str) -> str:
     return digest(tuple(row) for row in columns.collect())
 
 
-class Arrivals(threading.Thread):
-    """Reads a reliable topic as it is replayed, up to so many messages."""
+class Received(threading.Thread):
+    """Reads `count` messages of a reliable topic while it is replayed."""
 
     def __init__(self, bus: slipring.Bus, topic: str, count: int) -> None:
         super().__init__(daemon=True)
@@ -83,7 +83,7 @@ def replayed(spark: Any, lake: Any, root: str) -> dict[str, Any]:
     with slipring.Bus(REPLAYED_ON, root=root) as bus:
         for topic in _COMPARED:
             bus.create(topic, **robot.TOPICS[topic].settings)
-        readers = {topic: Arrivals(bus, topic, counts.get(topic, 0)) for topic in _COMPARED}
+        readers = {topic: Received(bus, topic, counts.get(topic, 0)) for topic in _COMPARED}
         done = pipelines.replay(lake.path, bus=bus, spark=spark, speed="max", exclude=_NOT_AGAIN)
         for reader in readers.values():
             reader.join(60)

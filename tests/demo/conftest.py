@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo is no part of the package: tests import it from the repository itself.
+"""The demo is not part of the package: tests import it from the repository.
 
-One short run is made for all tests that only look at what it printed and left.
+Tests that only inspect the output of a run share one short run.
 """
 
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's page in a real browser: on a desktop and on a phone, in light and in dark; and what it says."""
+"""The demo's page in a real browser: on a desktop and on a phone, in light and in dark; and its texts."""
 
 import re
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_nothing_is_cut_and_nothing_is_outside_the_screen(browser, page, screen)
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_the_page_of_a_very_short_run_is_whole_too(browser, tmp_path, screen):
+def test_the_page_of_a_very_short_run_is_complete(browser, tmp_path, screen):
     page = tmp_path / "page.html"
     page.write_text(rendered(honest.make()))
     with browser.open(page, screen) as tab:
@@ -78,7 +78,7 @@ def rendered(evidence) -> str:
     return document.render(evidence, audit.examine(evidence), "python -m demo --seed 1", 0.0)
 
 
-def test_what_is_said_of_the_slow_reader_is_what_it_did():
+def test_the_text_on_the_slow_reader_has_its_figures():
     assert robot.COMPONENTS["viewer"].topics == robot.COMPONENTS["logger"].topics
     text = rendered(honest.make())  # 0.1 s, in which 2 clouds are sent, and the logger reads one of them
     assert (

@@ -67,7 +67,7 @@ def test_processes_were_killed_and_restarted(show):
     assert int(lives) == len(robot.COMPONENTS) + int(kills)
 
 
-def test_progress_is_told_in_plain_lines_when_there_is_no_terminal(show):
+def test_progress_is_printed_in_plain_lines_without_a_terminal(show):
     _, _, printed, _ = show
     assert re.search(
         r"^ +\d+\.\d s  \d+ kills, \d+ stops; imu [\d,]+/s, .* MB/s; longest time", printed, re.M
@@ -75,7 +75,7 @@ def test_progress_is_told_in_plain_lines_when_there_is_no_terminal(show):
     assert "\x1b" not in printed
 
 
-def test_the_report_is_named_and_needs_nothing_from_elsewhere(show):
+def test_the_path_of_the_report_is_printed_and_the_report_loads_nothing(show):
     *_, printed, out = show
     page = out / "report.html"
     assert str(page) in printed

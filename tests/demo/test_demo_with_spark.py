@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from demo.spark.ledger import Line, claims, lines
+from demo.spark.accounts import Line, claims, lines
 from demo_program import start
 
 pytestmark = pytest.mark.timeout(900)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After the run: the recording is examined by a Spark job of its own, and its claims are added to the audit."""
+"""After the run: a separate Spark job examines the recording, and its claims are added to the audit."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from demo.spark import ledger
+from demo.spark import accounts
 from demo.spark.pipeline import REPOSITORY, Pipeline, environment
 from storm.audit import Claim
 from storm.supervisor import Stuck
@@ -22,7 +22,7 @@ _OURS = ("lake", "traffic-checkpoint")
 
 
 def cleared(out: Path) -> Path:
-    """The demo's own directory, without what an earlier run left in it."""
+    """Return the output directory, without the files of an earlier run."""
     out.mkdir(parents=True, exist_ok=True)
     for name in _OURS:
         shutil.rmtree(out / name, ignore_errors=True)
@@ -53,12 +53,12 @@ def examine(pipeline: Pipeline, counters: dict[str, dict[str, Any]], out: Path) 
         if code:
             raise Stuck(f"the recording could not be examined; see {out / 'spark.log'}")
         proof = json.loads(result.read_text())
-    lines = ledger.lines(counters, proof["held"])
+    lines = accounts.lines(counters, proof["held"])
     show(lines)
-    return ledger.claims(lines, proof, pipeline.kills, pipeline.restarts)
+    return accounts.claims(lines, proof, pipeline.kills, pipeline.restarts)
 
 
-def show(lines: list[ledger.Line]) -> None:
+def show(lines: list[accounts.Line]) -> None:
     table = Table(title="Published = recorded + lost", title_justify="left", title_style="bold")
     table.add_column("topic")
     for name in ("published", "recorded", "lost, counted as gaps", "abandoned", "adds up"):
@@ -69,7 +69,7 @@ def show(lines: list[ledger.Line]) -> None:
     Console().print(table)
 
 
-def tell(out: Path) -> None:
+def print_paths(out: Path) -> None:
     lake = (out / "lake").resolve()
     print(f"The report on the recorded traffic is {(out / 'traffic.html').resolve()}")
     print(f"The recording is {lake}; try: slipring lake ls {lake}")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot's processes under supervision, their end in good order, and the bus as it is left.
+"""Supervision of the robot's processes, their shutdown in order, and the final state of the bus.
 
-Senders stop first, so that every topic has a last message; then readers read up to it. Only then are the
-counters in shared memory final, and the dead's table entries are cleared: by the doctor, and by attaching
-once more to every topic.
+Senders stop first, so that every topic has a last message. Then readers read up to it. Only then the counters in shared
+memory are final. Table entries of killed processes are cleared by the doctor, and by a new subscriber of each topic.
 """
 
 import os
@@ -17,7 +16,7 @@ from storm import journal
 from storm.journal import Kind
 from storm.supervisor import Role, Supervisor
 
-ENDS_WITHIN_S = 60.0  # decides only that it never will
+ENDS_WITHIN_S = 60.0  # a watchdog
 
 
 class Robot(Supervisor):
@@ -30,20 +29,20 @@ class Robot(Supervisor):
         interruption.check()
 
     def start_all(self) -> None:
-        """The recorder first: it sees every topic from its beginning."""
+        """Start the recorder first: it reads every topic from the beginning."""
         for role in self.roles:
             self.start(role)
             if not role.mortal:
-                self.until(lambda role=role: _has_begun(role), f"{role.name} begins")
-        self.until(lambda: all(map(_has_begun, self.roles)), "all begin")
+                self.until(lambda role=role: _has_started(role), f"{role.name} starts")
+        self.until(lambda: all(map(_has_started, self.roles)), "all processes start")
 
     def wind_down(self, bus: slipring.Bus) -> None:
-        self.until(lambda: all(map(_has_begun, self.roles)), "the last processes begin")
+        self.until(lambda: all(map(_has_started, self.roles)), "the last processes start")
         self.board.order_stop()
         senders = [role for role in self.roles if robot.COMPONENTS[role.name].only_publishes]
         members = [role for role in self.roles if robot.COMPONENTS[role.name].role == "member"]
         self.until(lambda: self._gone(senders), "publishers end")
-        self.until(lambda: all(map(_is_quiet, members)), "members are quiet")
+        self.until(lambda: all(map(_has_stopped_sending, members)), "members stop sending")
         for number, topic in enumerate(self.topics):
             self.board.order_end(bus.stats(topic)["tail"], number)
         self.until(lambda: self._gone(self.roles), "readers read to the end")
@@ -53,8 +52,8 @@ class Robot(Supervisor):
         return not any(role.process for role in roles)
 
 
-def _has_begun(role: Role) -> bool:
-    """It has attached to its topics."""
+def _has_started(role: Role) -> bool:
+    """Whether the process has attached to its topics."""
     component = robot.COMPONENTS[role.name]
     if not role.alive:
         return True
@@ -63,14 +62,14 @@ def _has_begun(role: Role) -> bool:
     return journal.count(role.journal, Kind.STARTED, 64) == len(component.topics)
 
 
-def _is_quiet(role: Role) -> bool:
+def _has_stopped_sending(role: Role) -> bool:
     return not role.alive or journal.count(role.journal, Kind.QUIET) > 0
 
 
 def examine(
     bus: slipring.Bus,
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, str]], list[dict[str, str]]]:
-    """(stats of each topic, what the doctor cleared, what it finds afterwards)"""
+    """Return the stats of each topic, what the doctor cleared, and what it finds afterwards."""
     cleared = bus.doctor(repair=True)
     for topic in robot.TOPIC_NAMES:
         bus.subscriber(topic, lossy=True).close()
@@ -83,7 +82,7 @@ def files_beside_topics(bus: slipring.Bus) -> list[str]:
 
 
 def processes_left(root: Path) -> list[str]:
-    """Processes of this run that do not end. Spark's JVM and its workers end a moment after the job itself."""
+    """Return processes of this run that do not end. Spark's JVM and its workers end a moment after the job."""
     deadline = time.monotonic() + ENDS_WITHIN_S
     while (found := _processes_of(root)) and time.monotonic() < deadline:
         time.sleep(0.05)

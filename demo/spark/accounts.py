@@ -9,7 +9,7 @@ from storm.audit import Claim
 
 @dataclass(frozen=True)
 class Line:
-    """One topic. published and tail are the bus's own counters; the rest is counted in the lake's files."""
+    """One topic. published and tail are counters of the bus; the others are counted in the files of the lake."""
 
     topic: str
     published: int
@@ -30,7 +30,7 @@ class Line:
 
 
 def lines(stats: dict[str, dict[str, Any]], held: list[dict[str, Any]]) -> list[Line]:
-    """stats: of each topic at the end. held: of each topic, first, end, messages, lost and abandoned in the lake."""
+    """stats: final counters of each topic. held: first, end, messages, lost and abandoned of each topic in the lake."""
     by_topic = {row["topic"]: row for row in held}
     found = []
     for topic, stat in sorted(stats.items()):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The display while it runs: a live table on a terminal, plain lines elsewhere.
+"""The display during the run: a live table on a terminal, plain lines elsewhere.
 
-Rates, readers, lag and loss come from the counters in shared memory (no process is asked), the longest
-silence from the recorder's journal.
+Rates, readers, lag and loss come from counters in shared memory, without help of the processes. The longest time
+without a message comes from the journal of the recorder.
 """
 
 import sys
@@ -29,37 +29,37 @@ _LINE_S = 2.0
 
 @dataclass
 class Now:
-    """One look at the bus."""
+    """The figures of one moment."""
 
     seconds: float
-    rates: dict[str, float]  # messages a second since the look before
+    rates: dict[str, float]  # messages a second since the figures before
     mb_rates: dict[str, float]
     stats: dict[str, dict[str, Any]]
     silence_ms: float
 
 
 class Watch:
-    """Looks at the bus from time to time and works out rates."""
+    """Reads the counters of the bus from time to time, and computes rates."""
 
     def __init__(self, bus: slipring.Bus, supervisor: Supervisor) -> None:
         self._bus, self._began = bus, time.monotonic()
         self._tail = Tail(supervisor.roles[0].journal)  # the recorder's
-        self._tail.more()  # what came before does not count
+        self._tail.more()  # earlier messages do not count
         self._last_got_ns, self._silence_ms = 0, 0.0
         self._before: tuple[float, dict[str, dict[str, Any]]] = (self._began, self._stats())
 
     def _stats(self) -> dict[str, dict[str, Any]]:
         return {topic: self._bus.stats(topic) for topic in robot.TOPIC_NAMES}
 
-    def _hear(self) -> None:
+    def _read_journal(self) -> None:
         records = self._tail.more()
         for time_ns in records[records["kind"] == Kind.RECEIVED]["time_ns"].tolist():
             if self._last_got_ns:
                 self._silence_ms = max(self._silence_ms, (time_ns - self._last_got_ns) / 1e6)
             self._last_got_ns = time_ns
 
-    def look(self) -> Now:
-        self._hear()
+    def read(self) -> Now:
+        self._read_journal()
         now, stats = time.monotonic(), self._stats()
         then, before = self._before
         self._before = now, stats
@@ -130,7 +130,7 @@ class View:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + (_REDRAW_S if self._live else _LINE_S)
-        now = self._watch.look()
+        now = self._watch.read()
         if self._live:
             self._live.update(self._picture(now), refresh=True)
         else:
