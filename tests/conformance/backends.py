@@ -127,7 +127,7 @@ class Stepped(Backend):
         return next(iter(self._buses.values()))
 
 
-OF_ONE_HOST = "Cells, frames and calls are of one host."
+OF_ONE_HOST = "Cells, frames and calls belong to one host; a remote bus raises `BadArgument`."
 
 
 class ZeroMQ(Backend):
@@ -136,9 +136,9 @@ class ZeroMQ(Backend):
     name = "zmq"
     lacks = {  # noqa: RUF012
         "lapping": "A remote subscriber of a lossy topic therefore loses less than one on the server's host",
-        "no round trips": "`recv(timeout=0)` asks the server if nothing is here",
-        "in place": "`loan` and `view` work on memory of one's own, and copy.",
-        "reader statistics": "`stats` shows what the server has read for it, a window ahead.",
+        "no round trips": "`recv(timeout=0)` asks the server when no message has arrived.",
+        "in place": "`loan` and `view` work on memory of the client, and copy.",
+        "reader statistics": "`stats` shows the server's position, up to a window ahead.",
         "cells": OF_ONE_HOST,
         "frames": OF_ONE_HOST,
         "calls": OF_ONE_HOST,
