@@ -78,10 +78,10 @@ static int64_t seqs[ROWS], times_ns[ROWS];
 static int32_t ends[ROWS];
 
 static size_t take_batch(void) {
-    uint64_t no_names = 0;
+    uint64_t no_type_and_sender = 0;
     slipring_columns c = {.seqs = seqs, .times_ns = times_ns, .ends = ends, .data = (uint8_t *)received,
-                          .data_room = ROWS * size, .names = &no_names};
-    /* What is there now, as recv_batch does: more would be taken from under the writer. */
+                          .data_room = ROWS * size, .meta_words = &no_type_and_sender};
+    /* Take the messages that are present, like recv_batch: more would slow the writer down. */
     slipring_counts counts;
     slipring_subscriber_counts(sub, &counts);
     uint64_t there = counts.tail > counts.position ? counts.tail - counts.position : 1;
