@@ -18,9 +18,9 @@ from slipring._bus.native import _native
 from slipring.errors import SlipringError
 
 from .. import error_codec, wire
+from .client_session import Session, TopicErrors
 from .server_publisher import ServerPublisher
 from .server_subscription import ServerSubscription
-from .session import Session, TopicErrors
 
 log = logger("bridge")
 

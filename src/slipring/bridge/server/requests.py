@@ -27,10 +27,10 @@ from .. import origin_files
 from ..checked import convert
 from ..wire import Window
 from . import contents
+from .client_session import Session
 from .pump import Pump
 from .server_publisher import ServerPublisher
 from .server_subscription import ServerSubscription
-from .session import Session
 
 Content = dict[str, Any]  # as it comes
 Method = Callable[[Session, Any], Any]

@@ -34,10 +34,10 @@ from .. import error_codec, origin_files, wire
 from ..identity import identity_of
 from ..requirement import zmq
 from ..wire import Window
+from .client_session import MOST_UNREAD_BYTES, Session, TopicErrors
 from .pump import Pump
 from .requests import Content, Requests, is_taken
 from .server_socket import ServerSocket
-from .session import MOST_UNREAD_BYTES, Session, TopicErrors
 
 log = logger("bridge")
 
