@@ -23,15 +23,28 @@ def _on_terminal() -> bool:
     return terminal and os.environ.get("TERM", "") not in ("", "dumb")
 
 
-class Line:
+class _Display:
+    """Something live on a terminal, which is None elsewhere."""
+
+    def __init__(self) -> None:
+        self._live: Any = None
+        self._said = float("-inf")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+
+class Line(_Display):
     """Shows figures while a job runs: ``with Line("recording") as line: job(progress=line)``."""
 
     def __init__(self, verb: str, noun: str = "rows", *, quiet: bool = False) -> None:
+        super().__init__()
         self._verb = verb
         self._noun = noun
         self._quiet = quiet
-        self._live: Any = None
-        self._said = float("-inf")
         self._stage: str | None = None
 
     def __enter__(self) -> Self:
@@ -57,20 +70,13 @@ class Line:
             self._said = time.monotonic()
             process_exit.complain(text)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
-
-class Bar:
+class Bar(_Display):
     """Shows a bar for a job with a known number of steps: ``with Bar() as bar: job(progress=bar)``."""
 
     def __init__(self) -> None:
-        self._live: Any = None
+        super().__init__()
         self._task: Any = None
-        self._said = float("-inf")
 
     def __enter__(self) -> Self:
         if _on_terminal():
@@ -101,9 +107,3 @@ class Bar:
             self._live.console.print(text, markup=False, highlight=False)
         else:
             process_exit.complain(text)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
