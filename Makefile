@@ -8,8 +8,6 @@ SECONDS ?= 600
 JOBS ?= 4
 HOURS ?= 2
 ONE_IN ?= 1
-WORDS_CHECKED := README.md CONTRIBUTING.md CHANGELOG.md src/slipring/cli tests/cli tests/package
-CITATIONS_CHECKED := README.md CONTRIBUTING.md docs/spec docs/guides src/slipring/cli tests/cli tests/package
 
 .PHONY: help setup test prove demo bench lint storm nested states schedules fuzz soak clean
 
@@ -59,8 +57,9 @@ lint: setup
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/lint-imports --no-cache --config tools/import-cycles.toml
 	sh tools/check-core.sh
-	$(BIN)/python tools/check-words.py $(WORDS_CHECKED)
-	$(BIN)/python tools/check-citations.py $(CITATIONS_CHECKED)
+	$(BIN)/python tools/check-words.py
+	$(BIN)/python tools/check-citations.py
+	$(BIN)/python tools/check-rooms.py
 	PYTHONPATH=tests $(BIN)/python -m prove --check
 
 storm: setup

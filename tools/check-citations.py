@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from texts import texts, tracked, with_continuation
+from texts import report, texts, with_continuation
 
 FILE = r"(?<![\w./{}*<-])((?:[\w.-]+/)*[\w-]+\.(?:c|h|py|pml|java|sh|fbs|toml|md))\b(?![\w/*-])"
 CITED = re.compile(rf"(?:\bin (?P<before>\w+) \()?{FILE}(?:::?(?P<after>[A-Za-z]\w*))?")
@@ -119,14 +119,5 @@ def complaints(path: str, source: str) -> Iterator[str]:
                 yield f"{path}:{number}: there is no {module}"
 
 
-def main(paths: list[str]) -> int:
-    found = []
-    for path in tracked(paths):
-        if not path.startswith(EXCLUDED):
-            found += complaints(path, Path(path).read_text())
-    print("\n".join(dict.fromkeys(found)), end="\n" if found else "")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(report(sys.argv[1:], complaints, EXCLUDED))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from texts import CODE_SPAN, texts, tracked, with_continuation
+from texts import CODE_SPAN, report, texts, with_continuation
 
 WORDS = {
     r"whoever|whomever": "the reader, a process that …",
@@ -59,14 +59,5 @@ def complaints(path: str, source: str) -> Iterator[str]:
                     yield f"{path}:{number}: '{found.group()}': {instead}"
 
 
-def main(paths: list[str]) -> int:
-    found = []
-    for path in tracked(paths):
-        if not path.startswith(EXCLUDED):
-            found += complaints(path, Path(path).read_text())
-    print("\n".join(dict.fromkeys(found)), end="\n" if found else "")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(report(sys.argv[1:], complaints, EXCLUDED))

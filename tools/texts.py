@@ -9,7 +9,7 @@ import io
 import re
 import subprocess
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 CODE_SPAN = re.compile(r"``.*?``|`[^`\n]*`|\]\([^)]*\)|<[^>\n]*>")
@@ -25,6 +25,18 @@ def tracked(paths: list[str]) -> list[str]:
     return [
         path for path in listed.stdout.splitlines() if Path(path).suffix in SUFFIXES and Path(path).is_file()
     ]
+
+
+def report(
+    paths: list[str], complaints: Callable[[str, str], Iterator[str]], excluded: tuple[str, ...]
+) -> int:
+    """Print the complaints about the files below these paths, or about all. Return the exit code."""
+    found: list[str] = []
+    for path in tracked(paths):
+        if not path.startswith(excluded):
+            found += complaints(path, Path(path).read_text())
+    print("\n".join(dict.fromkeys(found)), end="\n" if found else "")
+    return 1 if found else 0
 
 
 def texts(path: str, source: str) -> Iterator[Text]:
