@@ -35,7 +35,7 @@ def describe() -> dict[str, object]:
         "processor": processor(),
         "processors": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
-        # Only the version: what follows it may name whoever built it.
+        # Only the version: the rest may name the person who built it.
         "kernel": re.split(r"[^0-9.]", platform.release())[0],
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "libc": " ".join(platform.libc_ver()),

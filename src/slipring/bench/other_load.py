@@ -6,7 +6,7 @@ import resource
 import time
 from pathlib import Path
 
-# Above this share of a processor the run says that it was disturbed; plain housekeeping stays below.
+# Above this share of a processor the run reports that other processes disturbed it. Housekeeping stays below.
 TOLERATED = 0.1
 
 

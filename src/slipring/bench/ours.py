@@ -103,7 +103,7 @@ class Slipring(Transport):
     def take(self, receive: Receive, count: int) -> int:
         body = b""
         for _ in repeat(None, count):
-            # The attribute is part of the price: nobody receives a message without looking at its body.
+            # Access to the attribute is part of the cost: every receiver reads the body.
             body = receive().body
         return len(body)
 

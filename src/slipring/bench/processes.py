@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any
 
-# No sample is meant to last this long: whoever is still there is ended by the kernel, watched or not.
+# No sample takes this long. The kernel ends a process that still exists, even if nothing watches it.
 LIFETIME_S = 20
 
 
@@ -97,8 +97,8 @@ def cpu_s() -> float:
 def counts(line: ControlLine, first: int, seconds: float) -> Iterator[int]:
     """How many messages to do in each phase: a cold one, one to learn the pace, the measured one.
 
-    The deciding side gets them and the other side is told. The pace is learned from how long the caller took
-    before it asked for the next count; only its last figure counts.
+    The deciding side computes them and sends them to the other side. The time between two requests of the caller
+    gives the pace. Only the last figure counts.
     """
     count = first
     for share in (0.2, 1.0):

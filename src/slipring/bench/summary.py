@@ -68,7 +68,7 @@ def ratio(samples: Samples, figure: str, above: tuple[str, str], below: tuple[st
     placement: str | None
     placement, number = shared.most_common(1)[0]
     if number == 0:
-        # Never alike in this run: better a figure that says so than none.
+        # No common placement in this run: report a figure, marked as such, rather than none.
         placement = None
     tops, bottoms = (figures(samples, *which, figure, placement) for which in (above, below))
     if not tops or not bottoms:

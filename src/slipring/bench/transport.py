@@ -2,7 +2,7 @@
 """What a rival has to provide to be measured: one-way channels that carry bytes between two processes.
 
 An instance is made before the fork; channels are opened after it, each in the process that uses it, because
-a mapping inherited over fork refaults page by page and would spoil the figures of whoever shares memory.
+a mapping inherited over fork refaults page by page and would spoil the figures of transports that share memory.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Call = Callable[[bytes], Any]
 def no_moments(count: int) -> array[int]:
     """Room for the times of so many moments.
 
-    Its memory is there already: a list of new numbers takes a page from the kernel every 128 of them, and so slows down
-    nearly one trip in a hundred, the very ones that p99 tells of.
+    Its memory is allocated in advance. A list of new numbers takes a page from the kernel for every 128 of them, which
+    slows down nearly one trip in a hundred and so distorts p99.
     """
     return array("q", bytes(8 * count))
 
@@ -77,11 +77,11 @@ class Transport:
         """Let go of what the sending end has kept back to send together."""
 
     def lost(self) -> int | None:
-        """How many messages this process was not given although they were sent; None: nobody tells."""
+        """Return how many sent messages did not reach this process, or None if the transport does not report it."""
         return None
 
     def waiter(self) -> Wait:
-        """Open the receiving ends of all channels; the callable blocks until some have a message, and says which."""
+        """Open the receiving ends of all channels; the callable blocks until some have a message, and returns which."""
         raise NotImplementedError
 
     async def async_sender(self, channel: str) -> AsyncSend:

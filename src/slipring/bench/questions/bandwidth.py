@@ -17,7 +17,7 @@ TITLE = "Copying memory, one processor"
 FIGURE = "bytes_per_s"
 IN_CACHE, OUT_OF_CACHE = 16 << 10, 256 << 20
 PIECE = 64 << 10  # copied by one call, where that is less than the block
-CALLS = 4096  # between two looks at the clock
+CALLS = 4096  # between two readings of the clock
 
 
 def cases(quick: bool) -> list[Case]:

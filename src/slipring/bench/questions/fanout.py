@@ -2,7 +2,7 @@
 """How many deliveries a second from one publisher to 1, 4, 16, 64 subscriber processes, and what does a send cost it?
 
 The publisher sends 64 B as fast as it may. Every subscriber takes one message at a time, those of ``slipring-lists``
-what is there (``recv_many``), and looks at each. A delivery is a message that reached one subscriber; the time runs
+what is there (``recv_many``), and reads each. A delivery is a message that reached one subscriber; the time runs
 from the first send to the last subscriber's last message. Everybody is set to deliver everything but ``slipring-
 lossy``, whose publisher waits for nobody; ``lost_share`` is what did not arrive. ``ns_per_send`` is the median of
 blocks, so that it leaves out when the publisher had to wait or had no processor; ``cpu_ns_per_delivery`` is the

@@ -5,8 +5,8 @@
 They are counted from four to sixteen times the length of other samples (1 to 4 s) after the wait began; afterwards one
 message ends it, which shows that it was one.
 
-``wakeups_added`` is how many more wake-ups the last two thirds of that time have than the first: whoever wakes up
-periodically does so twice as often there. A wait that looks by itself whenever it has lasted twice as long has as many.
+``wakeups_added`` is the number of wake-ups in the last two thirds of that time minus the number in the first third. A
+process that wakes up periodically has twice as many there. A wait whose checks double their distance has as many.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ def watched(process: int, seconds: float) -> Figures:
 
 
 def told_by_threads(process: int, file: str) -> list[str]:
-    """That file of each of its threads; one that ends meanwhile tells nothing."""
+    """Return that file of each thread of the process, without threads that end meanwhile."""
     told = []
     for task in Path(f"/proc/{process}/task").iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):

@@ -23,7 +23,7 @@ FURTHER_FIGURES = ("slowest_share",)
 SIZE = 64
 WRITERS = (1, 2, 4, 8, 16)
 NAMES = ("slipring", "slipring-lossy")
-BLOCK = 100  # messages between two looks at the clock
+BLOCK = 100  # messages between two readings of the clock
 TAKEN = 4096  # messages of one recv_many
 LONGER = 2  # times the usual phase, for everybody to have had several turns of a processor
 
