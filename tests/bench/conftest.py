@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark session for the questions that are asked of Spark; support/spark.py says what is fast about it.
+"""A Spark session for the questions about Spark. support/spark.py explains its settings.
 
-Those questions are no part of the package: tests import them from the repository itself.
+These questions are not part of the package. The tests import them from the checkout.
 """
 
 import sys

@@ -81,7 +81,7 @@ def test_tails_are_those_of_all_rounds_together():
     assert report.tail(samples, "round_trip", "slipring", "p50_us") == 1.0
 
 
-def test_a_failed_case_says_why_in_its_row():
+def test_the_row_of_a_failed_case_names_the_cause():
     failed = {**sample("pyzmq", 1), "error": "no such socket"}
     del failed["figures"]
     (row,) = report.question_table(ALL, [failed], "throughput").rows

@@ -64,7 +64,7 @@ def test_every_message_has_a_delay_and_percentiles_ascend(spark, bus_root, tmp_p
 
 
 @pytest.mark.leaks_allowed("matplotlib keeps the fonts it has used open")
-def test_a_run_is_told_in_tables_and_a_picture_with_a_panel_for_each_question(tmp_path):
+def test_a_run_is_shown_in_tables_and_a_picture_with_a_panel_for_each_question(tmp_path):
     machine = {
         "processor": "P",
         "processors": 2,

@@ -117,7 +117,7 @@ def test_a_spark_run_from_before_there_were_arrow_files_is_judged_by_what_it_has
     assert [each["verdict"] for each in told] == ["met", "met", "not measured"]
 
 
-def test_every_target_is_told_even_of_an_empty_run():
+def test_every_target_is_listed_even_for_an_empty_run():
     told = judge([])
     assert len(told) >= len(TARGETS) and {each["verdict"] for each in told} == {"not measured"}
     assert len({each["target"] for each in told}) == len(told)

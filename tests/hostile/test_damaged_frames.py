@@ -119,7 +119,7 @@ def test_an_announcement_of_anything_is_an_error_or_a_frame(bus, place, value):
 
 
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 71, 73, 20000])
-def test_a_message_that_is_no_announcement_is_passed_over_with_corrupt(bus, size):
+def test_a_message_that_is_not_an_announcement_is_skipped_with_corrupt(bus, size):
     frames = bus.frames("cam", **GEOMETRY)
     pub, sub = frames.publisher(), frames.subscriber()
     pub._publisher.send(bytes(size), type="main")

@@ -134,7 +134,7 @@ NO_FILES = {
 
 @pytest.mark.parametrize("name", ["t.ring", "t.readers"])
 @pytest.mark.parametrize("kind", NO_FILES)
-def test_what_is_no_file_is_refused_without_waiting_for_it_or_writing_through_it(
+def test_an_entry_that_is_not_a_file_is_refused_without_a_wait_or_a_write_through_it(
     bus, whole, tmp_path, background, name, kind
 ):
     target = tmp_path / "target"
@@ -152,7 +152,7 @@ def test_what_is_no_file_is_refused_without_waiting_for_it_or_writing_through_it
 
 
 @pytest.mark.parametrize("missing", ["t.ring", "t.readers"])
-def test_half_a_topic_is_mended_or_named_and_never_used(bus, whole, missing):
+def test_half_a_topic_is_repaired_or_named_and_never_used(bus, whole, missing):
     whole[missing].unlink()
     try:
         with bus.publisher("t") as pub, bus.subscriber("t") as sub:

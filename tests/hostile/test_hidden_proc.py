@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes from which /proc/sys is hidden (systemd's ProcSubset=pid, a chroot): they cannot read the boot id.
 
-An unknown boot id is not a different one (promises 17 and 18). In memory a file is of this boot in any case. On a disk
-nobody can tell, and the error says so: it does not call a live topic damaged.
+An unknown boot id is not a different one (promises 17 and 18). A file in memory is always of this boot. On a disk
+the boot is unknown, and the error names this: it does not call a live topic damaged.
 """
 
 import os

@@ -73,7 +73,7 @@ def test_exclusive_place_is_kept_across_namespaces_and_free_after_death(bus, con
     bus.publisher("t").close()
 
 
-def test_participants_with_the_same_pid_are_told_apart(bus, contained):
+def test_participants_with_the_same_pid_are_distinguished(bus, contained):
     children = [
         contained("sub = bus.subscriber('t'); say('there'); say(sub.recv().body); hear()") for _ in range(2)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/security.md says of those who are let in: what they can do to others, and what they cannot."""
+"""What users with access can do to each other, and what they cannot: the statements of docs/security.md."""
 
 import contextlib
 import os

@@ -36,7 +36,7 @@ WAYS = [delete_files, delete_bus, remove, replace]
 
 
 def gone(call) -> bool:
-    """Whether the call says so; deletion by others may be noticed a while later, with no other error."""
+    """Return whether the call raises TopicGone. Deletion by others may be noticed later, without another error."""
     try:
         call()
     except slipring.TopicGone:
@@ -46,7 +46,7 @@ def gone(call) -> bool:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("delivery", ["lossy", "reliable"])
-def test_sender_is_told_that_its_topic_is_gone(bus, bus_root, way, delivery):
+def test_a_send_reports_that_its_topic_is_gone(bus, bus_root, way, delivery):
     pub = bus.publisher("t", delivery=delivery)
     pub.send(b"m")
     way(bus, bus_root)
@@ -59,7 +59,7 @@ def test_sender_is_told_that_its_topic_is_gone(bus, bus_root, way, delivery):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("writers", ["one", "many"])
-def test_sender_waiting_for_room_is_told_that_its_topic_is_gone(bus, bus_root, background, way, writers):
+def test_a_send_that_waits_for_room_reports_that_its_topic_is_gone(bus, bus_root, background, way, writers):
     pub = bus.publisher("t", delivery="reliable", capacity=4096, slots=16, writers=writers)
     sub = bus.subscriber("t")
     for _ in range(15):
@@ -73,7 +73,7 @@ def test_sender_waiting_for_room_is_told_that_its_topic_is_gone(bus, bus_root, b
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_publisher_waiting_for_subscribers_is_told_that_its_topic_is_gone(bus, bus_root, background, way):
+def test_a_wait_for_subscribers_reports_that_the_topic_is_gone(bus, bus_root, background, way):
     pub = bus.publisher("t", delivery="reliable")
     waiting = background(pub.wait_for_subscribers, 1)
     waiting.wait_until_asleep()
@@ -84,7 +84,7 @@ def test_publisher_waiting_for_subscribers_is_told_that_its_topic_is_gone(bus, b
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("wait", ["recv", "view", "recv_many", "recv_into", "iteration", "wait"])
-def test_waiting_receiver_is_told_that_its_topic_is_gone(bus, bus_root, processes, way, wait):
+def test_a_waiting_receiver_reports_that_its_topic_is_gone(bus, bus_root, processes, way, wait):
     bus.create("t", delivery="reliable")
     child = processes.start(
         """
@@ -116,7 +116,7 @@ def test_waiting_receiver_is_told_that_its_topic_is_gone(bus, bus_root, processe
 
 
 @pytest.mark.parametrize("way", [delete_files, remove, replace])
-def test_receiver_without_an_entry_is_told_that_its_topic_is_gone(bus, bus_root, background, way):
+def test_a_receiver_without_an_entry_reports_that_its_topic_is_gone(bus, bus_root, background, way):
     bus.create("t", delivery="reliable", max_readers=1)
     with bus.subscriber("t", lossy=True):
         extra = bus.subscriber("t", lossy=True)

@@ -167,7 +167,7 @@ def test_owner_maps_the_ring_read_only_too_when_it_only_subscribes(bus, processe
     assert {line[1] for line in maps if line[-1].endswith("t.ring")} == {"r--s"}
 
 
-def test_group_publishes_where_the_mode_says_so(team_root, processes):
+def test_the_group_publishes_where_the_mode_allows_it(team_root, processes):
     ann = publisher(processes, 0o660, "reliable")
     bob = start_as(
         processes,

@@ -98,7 +98,7 @@ def test_a_speed_is_a_factor_or_max():
             read_speed(wrong)
 
 
-def test_lateness_is_told_within_one_per_cent_and_its_most_exactly():
+def test_lateness_is_reported_within_one_per_cent_and_its_maximum_exactly():
     late = Lateness()
     assert late.percentiles(50) == {"p50": None, "max": None}
     for number in range(1, 100_001):

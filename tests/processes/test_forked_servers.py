@@ -32,7 +32,7 @@ def test_a_child_that_closes_its_parents_server_leaves_the_service_alone(process
 
 
 @pytest.mark.parametrize("use", ["server.start()", "server.method(len)"])
-def test_a_child_is_told_that_the_server_is_its_parents(processes, use):
+def test_a_child_is_refused_the_server_of_its_parent(processes, use):
     parent = processes.start(
         SERVED
         + f"""

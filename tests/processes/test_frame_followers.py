@@ -90,7 +90,7 @@ def test_another_geometry_is_followed_and_frames_held_from_before_stay(bus, proc
     assert sub.received + sub.lost == 24
 
 
-def test_a_waiting_subscriber_that_insisted_is_told_found_and_asked(bus, processes, background):
+def test_a_waiting_subscriber_that_insisted_gets_the_found_and_the_asked_geometry(bus, processes, background):
     first = camera(processes, shape=(20, 30))
     sub = bus.frames("cam", shape=(20, 30), dtype="u1").subscriber()
     shoot(first)

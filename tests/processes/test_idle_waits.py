@@ -58,7 +58,7 @@ def test_an_idle_wait_wakes_up_ever_more_rarely(bus, processes):
 
 
 @pytest.mark.parametrize("how", ["removed", "deleted"])
-def test_a_waiter_asleep_for_long_is_told_that_its_topic_is_gone(bus, processes, how):
+def test_a_long_wait_reports_that_its_topic_is_gone(bus, processes, how):
     bus.create("t", **SMALL)
     waiter = processes.start("""
         sub = bus.subscriber("t")
