@@ -54,7 +54,7 @@ static void list_files(char out[512]) {
     for (int i = 0; i < count; i++) strcat(strcat(out, names[i]), " ");
 }
 
-/* Of topic t, the living's and the dead's. */
+/* Entries in use on topic t, of live and of crashed processes. */
 static int count_entries(void) {
     slipring_inspector *inspector;
     slipring_writer_info writer;

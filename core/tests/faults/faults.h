@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A fault injector. The system calls of the core are linked through wrappers (meson.build: faults_link); the one armed
- * fails, as the manual says it may, without being made.
+ * A fault injector. The system calls of the core are linked through wrappers (meson.build: faults_link). The
+ * armed call is not made. It fails with one of the errors in its manual page.
  *
- *     for each operation, each n, each error that call may give: prepare, arm n, perform, look what is left
+ *     for each operation, each n, each error of that call: prepare, arm n, perform, check what is left
  */
 #ifndef FAULTS_H
 #define FAULTS_H

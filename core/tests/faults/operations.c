@@ -25,9 +25,9 @@ bool may_do_without(const char *call, int error) {
     if (error == EACCES && strncmp(call, "openat", 6) == 0) return true; /* of the reader table: one who only looks */
     bool is_open = strcmp(call, "open") == 0 || strcmp(call, "open64") == 0;
     if (error == EACCES && is_open) return true; /* of the boot id: files in memory are of this boot */
-    /* The clock is as random. Sleeps are looked after again. A lock goes with its descriptor, and one that cannot be asked
-     * about is taken to be held: its owner lives. A file that cannot be inspected while it is open is opened anew, or taken
-     * to be there still. */
+    /* getrandom: the clock replaces it. Sleeps: the caller checks its condition again. Unlocks: the close
+     * of the descriptor frees the lock. A query of a lock: the lock counts as held and its owner as alive.
+     * fstat of an open file: the file is opened again, or counts as present. */
     static const char *const spared[] = {"fstat", "fstat64", "getrandom", "nanosleep", "syscall", "flock, to unlock", "fcntl, to unlock",
                                          "fcntl, to ask for a lock"};
     for (size_t i = 0; i < sizeof spared / sizeof spared[0]; i++)

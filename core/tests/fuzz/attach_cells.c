@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fuzz target: cells of arbitrary contents are opened by both ends, used, looked at while words go on changing, and
- * removed.
+ * Fuzz target: cells of arbitrary contents. A writer and a reader open and use them while their words change.
+ * They are inspected before and after that, and then removed.
  *
- * Input: depth, how many changes come before the ends are opened, then changes; the rest of them between the calls.
+ * Input: depth, the number of changes before the ends are opened, then the changes; the rest come between the
+ * calls.
  */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fuzz target: a frames topic whose three files, announcements among them, hold arbitrary contents is opened by a writer
- * and two readers, used while words go on changing, looked at, and removed.
+ * Fuzz target: a frames topic with arbitrary contents in its three files, announcements among them. A writer
+ * and two readers open and use it while its words change. It is inspected before and after that, and then
+ * removed.
  *
- * Input: how many changes come before the ends are opened, then changes; the rest of them between the calls.
+ * Input: the number of changes before the ends are opened, then the changes; the rest come between the calls.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fuzz target: a topic of arbitrary contents is opened by everybody, used in every way, looked at, and removed.
+ * Fuzz target: a topic of arbitrary contents. It is inspected, opened by all kinds of handles, used through
+ * all their calls, and then removed.
  *
  * Input: variant, number, then up to 12 changes.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fuzz target: words change between any two accesses of one call, where the input says: what was read once and checked
- * must not be read again.
+ * Fuzz target: words change between any two accesses of one call, at places chosen by the input. The core
+ * must not read a word again after it has checked it.
  *
- * Input: variant and handle, then pairs: after how many accesses, and the change to be made then. If the first byte says so,
- * a changed word then goes to and fro between the accesses. The calls follow in a fixed order.
+ * Input: variant and handle, then pairs: the number of accesses before a change, and the change. With bit 6
+ * of the first byte, a changed word alternates between its two values from then on. The order of the calls is
+ * fixed.
  */
 #include "topic_image.h"
 

@@ -18,7 +18,7 @@
 
 #include "slipring.h"
 
-extern unsigned harness_watchdog_s; /* 120, unless a test says before harness_main that it is a long one */
+extern unsigned harness_watchdog_s; /* 120; a long test sets it before harness_main */
 extern char bus[64];            /* the test's bus directory */
 extern char **harness_arguments; /* what stands behind the program's name, NULL at the end */
 

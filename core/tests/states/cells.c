@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The crash states of cells. The element with sequence s is stamped s. One of the ends may live on; both others come and
- * die. What was put is there, whoever recovers; what a reader was given is given to nobody else; the accounts add up.
+ * The crash states of cells. The element with sequence s is stamped s. One end may live on; the victim and
+ * the recoverer die. Afterwards every finished put counts, whichever process recovers. No element is given
+ * out twice. The counts add up.
  */
 #include <string.h>
 
@@ -65,8 +66,8 @@ static void take_newest(void) {
     given(&element, code == SLIPRING_OK);
 }
 
-/* Whoever comes knows how many there are by looking. The dead's last put is one of them, or never will be; what its last
- * take got is its own. */
+/* Narrows the journal to the counts in the file. The last put of a crashed writer is counted now or never.
+ * The elements of the last take of a crashed reader stay its own. */
 static void look_around(void) {
     slipring_cells_info info = cells_info("t");
     CHECK(info.puts >= NOTED(LEAST_PUTS) && info.puts <= NOTED(MOST_PUTS));

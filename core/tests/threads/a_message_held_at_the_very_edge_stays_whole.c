@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Invariant 5 where it is hardest: readers hold the oldest message there is, at the moment two writers take it away. They
- * get it or they are told that it is gone; what they got does not change while they keep it. Roles are threads over one
- * mapping of the topic, for TSAN.
+ * Invariant 5 where it is hardest: readers hold the oldest message while two writers reclaim it. A hold
+ * returns a whole message or reports that there is none. A held message does not change until its release.
+ * Roles are threads over one mapping of the topic, for TSAN.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -43,7 +43,8 @@ static void *write_on(void *unused) {
 
 static void *take_and_look(void *argument) {
     struct reading r = *(struct reading *)argument;
-    /* Scarce: whoever is interrupted with a frame in its hands holds up all, so that takes long on a busy machine. */
+    /* Scarce: a reader that is interrupted while it holds a frame delays all others. On a busy machine
+     * this takes long. */
     uint64_t frames = scaled(harness_argument("scarce") ? 20000 : 100000), next = 0;
     while (frames) {
         slipring_frame frame;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 22 and invariant 5: a held frame is never overwritten; the writer waits for nobody while a buffer is free, and
- * says so, naming buffers=, when none is; a dead holder's frame returns to the pool; an aborted frame is never seen.
+ * Promise 22 and invariant 5: a held frame is never overwritten. The writer does not wait for readers while a
+ * buffer is free. Without a free buffer it gets SLIPRING_FULL, and the error names `buffers`. The frame of a
+ * dead holder returns to the pool. An aborted frame is never seen.
  */
 #include <signal.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 22: a restarted writer, of the same or of other streams, is noticed and followed. What was announced before and
- * not yet read is still read; a frame held from before does not change; ids go on. A reader that insisted on something
- * else is told what was found and asked; a stream that is not there, which there are.
+ * Promise 22: readers notice and follow a restarted writer, of the same or of other streams. Unread frames
+ * announced before the restart are still delivered. A held frame does not change, and ids continue. A reader
+ * that insists on other streams gets an error with the value found and the value asked. The error for an
+ * absent stream lists the existing streams.
  */
 #include <string.h>
 

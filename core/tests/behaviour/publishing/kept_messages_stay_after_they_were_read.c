@@ -43,7 +43,7 @@ static void it_only_moves_up_and_not_past_the_position(slipring_subscriber *sub)
     CHECK_OK(slipring_subscriber_keep(sub, position));
 }
 
-/* Sought back, it holds from there; what is kept follows when it is told. */
+/* After a seek back, messages are kept from the new position. The kept position advances only by keep(). */
 static void a_seek_begins_anew(slipring_publisher *pub, slipring_subscriber *sub) {
     uint64_t position = counts(sub).position;
     read_all(sub);

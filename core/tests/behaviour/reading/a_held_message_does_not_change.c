@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 8 and invariant 5: whoever publishes, however much. On a lossy topic a held message a whole ring old is the
- * one thing that refuses a send.
+ * Promise 8 and invariant 5: no number of later messages changes a held message. On a lossy topic a send is
+ * refused only because of a held message that is a whole ring old.
  */
 #include <string.h>
 

@@ -34,7 +34,8 @@ static void in_the_child(void *unused) {
     slipring_publisher_close(pub);
 }
 
-static volatile pid_t *left; /* the child of the dead, once it runs: then what fork() does in it is done */
+/* Process id of the child of the killed process. The child sets it when it runs, after all fork handlers. */
+static volatile pid_t *left;
 
 static void sleep_on(void) {
     *left = getpid();

@@ -37,7 +37,7 @@ static void removed(void) {
     CHECK_OK(slipring_topic_remove(bus, "t"));
 }
 
-/* As logind's RemoveIPC does it: the names go, nobody is told. Waiters and publishers notice by themselves. */
+/* The files are deleted without a wake-up, as by RemoveIPC of logind. Waiters and publishers still notice. */
 static void unlinked(void) {
     char path[128];
     slipring_publisher *pub = publisher("t", SETTINGS(.delivery = SLIPRING_RELIABLE, .slots = 16, .capacity = 4096));

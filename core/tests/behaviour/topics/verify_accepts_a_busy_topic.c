@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at a topic in full use finds nothing wrong with it, and counts that make sense.
+ * On a topic in full use, verify reports no error, and the counts of the inspector are consistent.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The wall clock is set back, and forward, under those who use a topic and cells: messages keep their order, waits end by
- * the other clock, a deleted file is noticed all the same, time stamps follow the clock, and only a clock that says so lets
- * a cursor expire. clock_gettime is linked through a wrapper that adds the step.
+ * The wall clock is set back and forward while a topic and cells are in use. Messages keep their order. Waits
+ * end by the monotonic clock, and a deleted file is still noticed. Time stamps follow the wall clock. A
+ * cursor expires only when the wall clock is past its expiry. clock_gettime is linked through a wrapper that
+ * adds the step.
  */
 #include <string.h>
 #include <time.h>
@@ -34,7 +35,7 @@ static int64_t wall_clock_ns(void) {
 
 static const int64_t steps[] = {-HOUR, -1, -YEAR, HOUR, -10 * YEAR, 20 * YEAR, -SECOND, 0};
 
-/* In order and without loss; and soon with the time the clock now tells. */
+/* Messages arrive in order and without loss. Their time stamps soon follow the stepped clock. */
 static void messages_go_on(slipring_publisher *pub, slipring_subscriber *sub) {
     static struct message m;
     int64_t away = INT64_MAX;

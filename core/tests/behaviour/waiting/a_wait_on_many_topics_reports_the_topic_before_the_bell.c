@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 19. Of several threads that sleep together, one is woken at a word of its own and, before it gets a processor, by the
- * bell that another one rang. The kernel tells it one of the two: it must be the word, which may be news of the dead.
+ * Promise 19. Several threads sleep together. One of them is woken at a word of its own and, before it gets a
+ * processor, also by the bell of another thread. The kernel reports only one of the two. It must be the word,
+ * because the word may announce a crashed process.
  */
 #include <errno.h>
 #include <linux/futex.h>

@@ -77,7 +77,7 @@ static void write_under_takes(void) {
     reader = cells_reader("c");
     at_race = take_all;
     for (uint32_t i = 0; i < 2 * depth + 1; i++) {
-        race_point = "cells.put.before_swap"; /* after the look at the word: the swap fails, once */
+        race_point = "cells.put.before_swap"; /* after the read of the word: the swap fails once */
         put_next();
     }
 }

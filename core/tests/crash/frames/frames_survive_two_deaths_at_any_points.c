@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promise 22, "while recovering another": a writer or reader of frames is killed at each point of each role; a second one
- * comes (the next writer, of the same streams or others, a reader, whoever removes or mends the topic), finds what it left,
- * and is killed at a point of its own, of those it passes after that very death; then the survivors are judged as ever.
- * One in some second deaths is tried, going round; with a number n as argument, one in n of all there are. Fails if a
- * point named in the sources was the place of no second death.
+ * Promise 22, "while recovering another": a writer or reader of frames is killed at each point of each role.
+ * A second process follows: the next writer, of the same or of other streams, or a reader, a remover or a
+ * repairer. It is killed at one of the points that it passes after this first death. The survivors are then
+ * judged as after a single death.
+ *
+ * By default every other second process is tried, at one in ONE_IN of its points. With an argument n, all of
+ * them are tried, at one in n points. The test fails if a point named in the sources was never the place of a
+ * second death.
  */
 #include <stdlib.h>
 #include <string.h>

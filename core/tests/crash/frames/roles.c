@@ -27,7 +27,8 @@ static void note(const char *name) {
     if (strcmp(name, "commit.after_word") == 0 && sending) ++*sending;
 }
 
-/* A reader's bit between the writer's two looks; a writer's mark between the reader's. */
+/* Sets bits of the reader between the two checks of the writer, or marks of the writer between those of
+ * the reader. */
 static void watch(const char *name) {
     note(name);
     if (disturb_writer && strcmp(name, "frame.marked") == 0) {
@@ -105,7 +106,7 @@ static void read_in_vain(void) {
     CHECK(!take_frame(victim_reading, &frame));
 }
 
-/* Up to two, one of them not released; whatever the dead left. */
+/* Takes up to two of the frames left by a crashed process. Releases only the first. */
 static void read_what_there_is(void) {
     slipring_frame frame;
     victim_reading = reading("t", READING(.start = SLIPRING_START_OLDEST));

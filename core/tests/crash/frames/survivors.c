@@ -100,7 +100,7 @@ void survivors_judge(const struct role *role) {
     CHECK_EQ(read_stamp(&held), 0);
     if (!role->live_writer) live = writing("t", &s, 1);
     CHECK_EQ(live.writer->counts[0], record->announced);
-    for (uint32_t b = 0; b < BUFFERS; b++) /* nothing is left as the dead left it */
+    for (uint32_t b = 0; b < BUFFERS; b++) /* no buffer is still marked as being written */
         CHECK(slr_buffer_state_of(slr_load_relaxed(&live.writer->pool->buffer[b].word)) != SLR_BUFFER_WRITING);
     for (int i = 0; i < 3 * BUFFERS; i++) {
         next_of(live);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A writer dies with its claim reserved but not yet counted in tail; whoever sweeps, readers stay at or below tail,
- * so that what they commit there can be opened again, and nobody's lag is negative.
+ * A writer dies with an open claim, before or after tail counts it. Readers stay at or below tail, with and
+ * without a sweep. So a position committed there can be opened again, and no lag is negative.
  */
 #include "base/crash_points.h"
 #include "survivors.h"

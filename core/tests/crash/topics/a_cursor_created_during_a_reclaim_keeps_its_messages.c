@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cursor is made while a publisher is about to move oldest past its place. What it holds stays, and whoever comes back to
- * it reads all of it.
+ * A cursor is created while a publisher is about to move oldest past its position. The messages from its
+ * position on stay in the ring, and the next subscriber on the cursor reads all of them.
  */
 #include <string.h>
 

@@ -43,7 +43,8 @@ static struct place *place_of(const char *name) {
 
 static bool nothing_to_recover(const struct role *role) { return role->before != BEFORE_NOTHING && !file_exists("t", "ring"); }
 
-/* The two, one after the other or, with a bystander, the first one within the second. True if the second one died. */
+/* Runs the two roles one after the other. stand_by_and_send runs the first one itself, in a child, after
+ * its own attach. True if the second one died. */
 static bool run_both(const struct role *role, const char *first, const struct role *second, const char *point, bool *first_died) {
     if (second == &bystander) {
         doomed = role, doomed_at = first;

@@ -143,7 +143,7 @@ static uint64_t total_committed(void) {
     return total;
 }
 
-/* Whoever comes first after a death in creating or removing: the topic can be had, whole, and works. */
+/* After a death during creation or removal, the next publisher gets a complete topic that works. */
 static void begins_anew(void) {
     slipring_publisher *new_pub;
     CHECK_OK(try_publisher("t", "successor", SETTINGS(.slots = SLOTS, .capacity = 4096), &new_pub));
@@ -165,13 +165,13 @@ static void all_gone(void) {
     slipring_message m;
     int code;
     while ((code = slipring_subscriber_peek(copier, &m)) == SLIPRING_OK) {
-        code = slipring_subscriber_accept(copier); /* reclaimed by the dead, if not overwritten */
+        code = slipring_subscriber_accept(copier); /* LAPPED: a crashed process reclaimed the message */
         if (code != SLIPRING_LAPPED) CHECK_OK(code);
     }
     do code = slipring_wait(&copier, 1, NULL, 0, SLIPRING_FOREVER, 0);
     while (code == SLIPRING_OK);
     CHECK_CODE(code, SLIPRING_TOPIC_GONE);
-    child_join(sleeper); /* asleep without end, and told by the dead */
+    child_join(sleeper); /* its sleep has no end: the remover or the death wake of the remover woke it */
     slipring_subscriber_close(copier);
     if (safe) slipring_subscriber_close(safe);
     slipring_publisher_close(pub);

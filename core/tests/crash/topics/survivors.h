@@ -39,7 +39,7 @@ struct role {
 enum {
     BEFORE_NOTHING, /* no topic */
     BEFORE_EMPTY,
-    BEFORE_LAPS,  /* the ring has gone round: whoever sends must reclaim; somebody sleeps */
+    BEFORE_LAPS,  /* the ring has wrapped: a send must reclaim; a reader sleeps */
     BEFORE_FULL,  /* reliable: nothing can be sent until the survivor reads; a publisher sleeps */
     BEFORE_CURSOR, /* laps, and a cursor "v" left behind with messages unread */
 };
@@ -65,8 +65,9 @@ bool victim_run(const struct role *role, uint32_t as, const char *point, int hit
 void become(uint32_t as, const char *point);
 void forget_points(void); /* those that victims have passed so far */
 
-/* Until the sleeping child is in its sleep. For who is about to remove the topic: if it dies at that, only those asleep are
- * told at once; who is just falling asleep sees it when its slice ends, and the child's have no end. */
+/* Waits until the sleeping child is asleep, for roles that remove the topic. The death wake of a killed
+ * remover reaches only processes that are asleep. Others notice the removal when their slice ends, and
+ * slices of the child never end. */
 void await_sleeper(void);
 
 /* Stamped messages. */

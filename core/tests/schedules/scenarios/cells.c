@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cells: a writer (thread 0) that puts, a reader (thread 1) that takes. What the reader took is its own until it takes
- * from the same slot again; before that it looks at it once more.
+ * Cells: a writer (thread 0) puts elements, a reader (thread 1) takes them. An element belongs to the reader
+ * until its next take from the same slot. Before each take the reader checks its elements again.
  */
 #include "schedules.h"
 #include "shim.h"

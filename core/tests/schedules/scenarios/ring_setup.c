@@ -71,7 +71,7 @@ static void account(void) {
     schedules_outcome(ring.refused);
 }
 
-/* Whoever is left, or comes new, goes on: more than a ring of messages. */
+/* A surviving or a new publisher sends more messages than the ring holds. A live reader receives each. */
 static void go_on(bool reader_lives) {
     slipring_publisher *pub = NULL;
     uint64_t seq;

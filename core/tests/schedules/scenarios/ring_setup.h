@@ -35,7 +35,7 @@ struct ring_state {
     uint64_t sent, refused;       /* of the run */
     uint64_t begun_at;            /* the reader's first sequence, and the messages before it */
     uint64_t received, last_seq, last_number[3];
-    uint64_t stamp_of[64], got[64]; /* by sequence: what its sender says it sent; what came */
+    uint64_t stamp_of[64], got[64]; /* by sequence: first word sent, first word received */
 };
 extern struct ring_state ring;
 
@@ -43,7 +43,7 @@ void ring_setup(struct ring_how how);
 void ring_judge(void);
 void ring_open_reader(void);
 
-/* ring_roles.c. A message that says who sent it; the next one, checked, or false. */
+/* ring_roles.c. A message carries its writer and its number. ring_read_one checks the next; false: none. */
 uint64_t ring_second_word(uint64_t first);
 int ring_send(slipring_publisher *pub, uint64_t writer, uint64_t number, int64_t deadline);
 bool ring_read_one(void);

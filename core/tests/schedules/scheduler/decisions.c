@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run is made again up to its last decision that can be made otherwise, and that one is made otherwise: a search in
- * depth of all runs within the bounds. A decision against the usual costs something: switching away from a thread that
- * could go on is a pre-emption, not reading the newest store is a stale read. Decisions are counted whether or not they
- * can be made otherwise within the bounds, so the list of those that were not usual ("57:1,80:2") says all of a run.
+ * A depth-first search of all runs within the bounds: a run is repeated up to its last decision with an
+ * untried option, and takes that option there. An unusual decision has a cost. A switch away from a thread
+ * that could continue is a pre-emption, and a load of a store other than the newest is a stale read. All
+ * decisions are numbered, also those without another option within the bounds. So the list of the unusual
+ * ones ("57:1,80:2") describes a whole run.
  *
- * At random, runs are of two kinds, half each: with priorities that change at a few places (probabilistic concurrency
- * testing), or with a coin at each point.
+ * Random runs are of two kinds, half of them each. Some have priorities that change at a few places
+ * (probabilistic concurrency testing), the others a random choice at each point.
  */
 #include "schedules.h"
 
@@ -97,8 +98,9 @@ static uint8_t allowed(enum decision kind, int options, bool free, bool can_cras
     return result;
 }
 
-/* Whether all that can follow was, or is about to be, tried from here already, with as many pre-emptions left. What the
- * threads saw and did tells their states, so two orders of steps that do not meet lead to the same. */
+/* Whether the search already covers all continuations from here, with at least as many pre-emptions left.
+ * The histories of the threads determine their states, so two orders of independent steps lead to the same
+ * state. */
 static bool known_from_here(void) {
     uint64_t key = schedules_state() * 2654435761u + (uint64_t)(d->stale * 16 + d->crashes);
     key = (key ^ key >> 29) * UINT64_C(0xbf58476d1ce4e5b9);

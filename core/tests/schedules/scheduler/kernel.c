@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a run needs of the kernel, made by hand so that it can be decided, put back and made again. Linked with
- * -Wl,--wrap= for each of the calls below.
+ * An imitation of the kernel calls that a run needs. Their results can be decided, restored and repeated.
+ * Each call below is linked with -Wl,--wrap=.
  *
- *   futexes  sleepers of scheduler.c; who dies has its robust list looked at. Time stands still but for a little at each look at the clock; if everybody sleeps, it
- *            passes until the first one's time comes.
- *   memory   handles live in an arena; it, and this program's variables, are put back before each run.
+ *   futexes  sleepers of scheduler.c. The pending entry in the robust list of a dying thread wakes one
+ *            sleeper.
+ *   clocks   time passes a little at each read of the clock. If all threads sleep, it passes to the earliest
+ *            deadline.
+ *   memory   handles live in an arena. The arena and the variables of this program are restored before each
+ *            run.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -71,7 +74,7 @@ void kernel_keep(void) {
 }
 
 void kernel_restore(void) {
-    if (k->now.opened) close_range((unsigned)k->then.next_fd, ~0u, 0); /* those of the dead, too */
+    if (k->now.opened) close_range((unsigned)k->then.next_fd, ~0u, 0); /* also those of crashed threads */
     locks_restore();
     memset(k->pending, 0, sizeof k->pending);
     k->robust.list_op_pending = NULL;

@@ -69,7 +69,7 @@ static void write_store(int place, uint64_t value, enum order order, const struc
     places_set_raw((volatile void *)l->address, l->size, value);
 }
 
-/* The same load again, and nothing was stored since: whoever could come between comes before it just as well. */
+/* The same load again, without a store in between. A switch before the first load is as good as one here. */
 static bool same_again(int place) {
     return me()->last_load == place && me()->last_read == places_at(place)->count - 1;
 }

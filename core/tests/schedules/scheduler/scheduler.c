@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads that run one at a time: contexts of one thread of the system, switched by hand, so that a run is as fast as its
- * steps. A thread that dies is not continued; its stack is used anew in the next run.
+ * Threads that run one at a time: contexts of one thread of the system, switched by this program. So a run is
+ * as fast as its steps. A thread that dies is not continued, and the next run uses its stack again.
  */
 #include "schedules.h"
 

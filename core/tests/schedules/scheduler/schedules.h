@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schedules of the real code. The core is compiled with shim.h for its atomics; roles run as threads of this program,
- * one at a time, and before every access to shared memory, and every futex and lock call, it is decided who goes on.
- * memory.h says what a load may read. A run is the list of its decisions, so it can be made again exactly:
+ * Schedules of the real code. The core is compiled with shim.h for its atomics. Roles run as threads of this
+ * program, one at a time. Before every access to shared memory and every futex or lock call, a decision names
+ * the next thread. memory.h defines what a load may read. A run is the list of its decisions, so it can be
+ * repeated exactly:
  *
- *     scheduler.c   threads, points, who goes on
+ *     scheduler.c   threads, points, switches
  *     decisions.c   how decisions are made: all of them up to a bound, at random, or as listed
  *     kernel.c      futexes, clocks, files, and locks.c: the calls of the core that a run must control
  *     memory.c      what loads read; places.c, view.h: of which stores
- *     explore.c     many runs of one scenario, and what came of them
+ *     explore.c     many runs of one scenario, and their results
  *     scenarios/     what is run, and what must hold (ring_setup.c and ring_roles.c of rings)
  */
 #ifndef SCHEDULES_H
@@ -113,7 +114,7 @@ void kernel_keep(void);    /* what setup made */
 void kernel_restore(void); /* as it was then */
 void kernel_passed_until(int64_t ns);
 void kernel_switched(int from, int to); /* each has a robust list of its own */
-void kernel_died(int thread);           /* its robust list is looked at */
+void kernel_died(int thread);           /* processes its robust list */
 
 /* locks.c */
 void locks_init(void);

@@ -20,7 +20,7 @@ extern struct total {
 _Noreturn void report(const char *what);
 void tell_the_way(void); /* the line that leads there again */
 
-/* What came to be of the messages, as the survivors see it. */
+/* Lets the survivors continue from a state. The verdict has the messages that they find. */
 struct verdict judge(const struct state *state, enum mode mode);
 void judge_in_all_ways(const struct state *state, struct known *known);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Judging a state, and telling where it was when something is wrong.
+ * Judging a state, and the report of its place after a failure.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void judge_in_a_child(enum mode mode) {
     if (status) report("the survivors do not recover");
 }
 
-/* What came to be of the messages, as the survivors see it. */
+/* Lets the survivors continue from a state. The verdict has the messages that they find. */
 struct verdict judge(const struct state *state, enum mode mode) {
     at->mode = mode;
     source = 0;

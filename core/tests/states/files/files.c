@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The crash states of what makes, replaces and removes files. The set of files changes, so every state is made anew by a
- * real SIGKILL: the setup is built, the victim killed after its n-th step, the recoverer after its m-th, and then whoever
- * comes next finds all or nothing (I11), and can go on. Equal directories are judged once.
+ * The crash states of operations that create, replace and remove files. The set of files changes, so a real
+ * SIGKILL makes each state. The setup is built, the victim is killed after its n-th step, and the recoverer
+ * after its m-th. The next process then finds all or nothing (I11), and can work. Equal directories are
+ * judged once.
  *
  *   every_crash_state_of_files_is_survived [operation=… step=n [second=m]]
  */

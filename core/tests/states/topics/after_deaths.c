@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A publisher that was there before somebody else died, and comes upon what that one left: it helps a claim that was not
- * finished, gives up one that never will be, and frees what a dead reader held. (Whoever attaches later sweeps first.)
+ * A publisher that was attached before another process died. It completes the unfinished claim of that
+ * process, abandons its open loan, or frees the messages held by a dead reader. (A process that attaches
+ * later sweeps first.)
  */
 #include "operations.h"
 

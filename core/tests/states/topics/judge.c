@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether those who live on can, after a death. The survivors' handles stay open.
+ * Whether the survivors of a death can continue. Their handles stay open.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void tables_are_clean(int more_writers) {
     CHECK_EQ(readers, live.live_readers);
 }
 
-/* Whoever attaches may get the entry of the dead, and keeps it. */
+/* A new publisher may get the entry of a crashed one, and stays attached. */
 static slipring_publisher *recover(enum mode mode) {
     uint32_t swept;
     slipring_publisher *successor = mode == BY_ATTACH ? publisher("t", NULL) : NULL;
@@ -61,12 +61,12 @@ static void send_and_read(slipring_publisher *by, int count) {
     }
 }
 
-/* Whoever takes it over finds everything it had not committed. */
+/* The next subscriber on the cursor finds every message after the committed position. */
 static void take_over(const slipring_cursor_info *cursor) {
     static struct sight sight;
     memset(&sight, 0, sizeof sight);
     bool first = !strcmp(cursor->name, "c");
-    bool may_go = first && journal->flags; /* dropped, or past its time: opening it may make it anew */
+    bool may_go = first && journal->flags; /* dropped or expired: opening it may create it again */
     if (first && (cursor->position < journal->cursor_was || cursor->position > journal->cursor_asked))
         FAIL("the cursor is at %llu", (unsigned long long)cursor->position);
     CHECK(!cursor->attached);
@@ -102,7 +102,7 @@ static uint64_t messages_there(const struct sight *sight, uint64_t *least_bytes,
             if (s && seen) verdict->there[s] |= verdict_bit(n);
             total += there;
             if (there) *most_bytes += body_size(n);
-            if (there && status == DONE) *least_bytes += body_size(n); /* the dead may not have counted it */
+            if (there && status == DONE) *least_bytes += body_size(n); /* an OPEN one may not be counted */
         }
     return total;
 }

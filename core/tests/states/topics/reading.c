@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a subscriber, or whoever clears up, may be doing when it dies.
+ * The operations during which a subscriber or a sweeping process may die.
  */
 #include <string.h>
 
@@ -95,7 +95,7 @@ static void act_drop(void) {
     journal->flags = 1; /* from here on it may be gone */
     CHECK_OK(slipring_cursor_drop(bus, "t", "c"));
 }
-/* Its time is over: whoever attaches frees it. */
+/* The cursor has expired: the next publisher frees it when it attaches. */
 static void act_expire(void) {
     journal->flags = 1;
     journal->clock_ns += 1000000;
