@@ -42,7 +42,7 @@ uint32_t announce_sleep(uint8_t *word)
 void sleep_on(uint8_t *word, uint32_t announced, int64_t slice_ns)
 {
     struct timespec slice = {slice_ns / 1000000000, slice_ns % 1000000000};
-    syscall(SYS_futex, word, FUTEX_WAIT, announced, &slice, NULL, 0); // whatever ends it: the caller looks again
+    syscall(SYS_futex, word, FUTEX_WAIT, announced, &slice, NULL, 0); // the caller always checks again
 }
 
 // 11.1. The C library has registered a list for this, the only thread.

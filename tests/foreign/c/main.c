@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A participant for tests: what it does is on the command line, what it saw goes to stdout as Python literals.
-//   peer publish DIRECTORY TOPIC SENDER COUNT LARGEST EVERY    says 'ready', hears a line, sends COUNT messages;
-//                                                             tells of one in EVERY and of the last
+// A participant for tests. The command line names its task. It prints its observations as Python literals.
+//   peer publish DIRECTORY TOPIC SENDER COUNT LARGEST EVERY    prints 'ready', reads a line, sends COUNT
+//                                                             messages; prints one in EVERY and the last
 //   peer subscribe DIRECTORY TOPIC lossy|reliable new|oldest each|sum|paused
-//                                                             until a message of type "end"
+//                                                             receives until a message of type "end"
 // Message n of a publisher: type "type-<n % 3>", body "<n> " and bytes up to n * 7919 % (LARGEST + 1) in all.
 #define _GNU_SOURCE
 #include <signal.h>

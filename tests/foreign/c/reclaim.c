@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making room in a full ring: section 8. First `oldest` moves, then, after a fence and a look at all holds, `freed`.
+// Making room in a full ring: section 8. First `oldest` moves. Then, after a fence and a check of all holds,
+// `freed` moves.
 #include "shared.h"
 
 // Sequences and positions are compared by the sign of their difference: they wrap at 2^64.
@@ -9,7 +10,7 @@ static bool at_or_after(uint64_t a, uint64_t b) { return (int64_t)(a - b) >= 0; 
 
 struct wanted {
     uint64_t i, start, size;
-    bool ask; // the second round: whoever is in the way is asked whether it lives
+    bool ask; // the second round: dead readers and expired cursors in the way are freed
 };
 
 static uint64_t below_readers(const struct topic *t, uint64_t limit, bool only_reliable, bool ask)

@@ -60,7 +60,8 @@ static inline uint8_t *writer_of(const struct topic *t, uint32_t e) { return t->
 static inline uint8_t *reader_of(const struct topic *t, uint32_t e) { return t->readers + t->readers_at + (uint64_t)e * READER_SIZE; }
 static inline uint8_t *cursor_of(const struct topic *t, uint32_t e) { return t->readers + t->cursors_at + (uint64_t)e * CURSOR_SIZE; }
 static inline uint64_t lap_of(const struct topic *t, uint64_t seq) { return seq / t->slot_count + 1; }
-static inline uint8_t *payload_of(const struct topic *t, uint64_t position) // of 8 bytes, whatever a damaged `end` says
+// Of 8 bytes, inside the ring even if `end` is damaged.
+static inline uint8_t *payload_of(const struct topic *t, uint64_t position)
 {
     return t->ring + t->payload_at + (position & (t->capacity - 1) & ~UINT64_C(7));
 }

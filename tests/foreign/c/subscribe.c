@@ -231,7 +231,7 @@ static enum seen wait_for_message(struct subscriber *s, struct message *m, int64
         int64_t left = deadline - monotonic_ns(), most = seen == BEHIND_A_CLAIM ? BEHIND_CLAIM_NS : slice;
         if (seen == MESSAGE || left <= 0)
             return seen;
-        if (slot_of(s->topic, s->position) + S_WORD == slot) // else it has passed abandoned ones, and looks again
+        if (slot_of(s->topic, s->position) + S_WORD == slot) // else it passed abandoned ones: check again
             sleep_for_message(s->topic, announced, slot, slot_seen, left < most ? left : most);
         topic_check_there(s->topic, true);
     }

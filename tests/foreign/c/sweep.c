@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dead left: helping a claim over (7.2 step 3), abandoning (7.4), freeing entries (10, 12).
+// Clean-up after dead processes: completing claims (7.2 step 3), abandoning (7.4), freeing entries (10, 12).
 #include "shared.h"
 
 bool writer_is_dead(const struct topic *t, uint32_t entry)
@@ -48,7 +48,7 @@ static bool finish(const struct topic *t, uint64_t i, uint64_t seq, uint32_t own
     return true;
 }
 
-// Somebody claimed i, the word says so, and `tail` has not moved. False: the topic is damaged.
+// Completes the claim of i that the word records, while `tail` has not moved. False: the topic is damaged.
 bool help(const struct topic *t, uint64_t i, uint64_t word)
 {
     if (word_writer(word) >= t->writer_count)

@@ -147,7 +147,7 @@ final class CallClient implements AutoCloseable {
 
         Outcome until(long deadline) throws IOException {
             while (true) {
-                boolean lived = serverLives(); // looked at before the ring: an answer that was given counts
+                boolean lived = serverLives(); // checked first: an answer sent before the death counts
                 long left = deadline - System.nanoTime();
                 Message message = answers.receive(lived ? Math.max(0, Math.min(left, LOOK_NS)) : 0);
                 if (message != null) {

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * A client for tests: {@code call DIRECTORY SERVICE}. Hears lines {@code 'call|stream TIMEOUT_MS METHOD ARGUMENT…'}; an
- * argument is a number, {@code name=value}, {@code bytes:SIZE} or text. Says what came of it.
+ * A client for tests: {@code call DIRECTORY SERVICE}. Reads lines {@code 'call|stream TIMEOUT_MS METHOD ARGUMENT…'}; an
+ * argument is a number, {@code name=value}, {@code bytes:SIZE} or text. Prints the outcome of each.
  */
 final class Caller {
     private Caller() {}

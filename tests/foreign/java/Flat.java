@@ -8,7 +8,7 @@ import java.util.Arrays;
  * and writing a table of scalars and byte vectors.
  */
 final class Flat {
-    /** What is no FlatBuffer of the schema. */
+    /** Bytes that are not a FlatBuffer of the schema. */
     @SuppressWarnings("serial")
     static final class Malformed extends RuntimeException {
         Malformed(String what) {

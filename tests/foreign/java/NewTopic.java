@@ -57,7 +57,7 @@ final class NewTopic {
         Files.delete(nameless);
     }
 
-    /** Wakes nobody: who waits on it looks at {@code removed} when its slice ends. */
+    /** Without the futex call (Waker), a sleeper notices {@code removed} only when its slice ends. */
     static void remove(Path directory, String name, Topic topic) throws IOException {
         Files.deleteIfExists(directory.resolve(name + ".ring"));
         Files.deleteIfExists(directory.resolve(name + ".readers"));

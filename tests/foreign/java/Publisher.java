@@ -191,7 +191,7 @@ final class Publisher {
         t.waker.wake(t.readers, Layout.DH_WAKE);
     }
 
-    /** The sequence of the message. Waits for room by looking again and again: Java cannot sleep on `space`. */
+    /** Returns the sequence of the message. Polls while there is no room: Java cannot sleep on `space`. */
     long send(String typeText, byte[] body, long waitNs) throws IOException {
         byte[] type = typeText.getBytes(StandardCharsets.UTF_8);
         long reserved = Layout.reserved(body.length, type.length + sender.length);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.lang.invoke.VarHandle;
 
-/** Making room in a full ring: section 8. First `oldest` moves, then, after a fence and a look at all holds, `freed`. */
+/**
+ * Making room in a full ring: section 8. First `oldest` moves. Then, after a fence and a check of all holds,
+ * `freed` moves.
+ */
 final class Reclaim {
     private static final long STALE = -1; // no sequence
 

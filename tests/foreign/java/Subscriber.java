@@ -245,7 +245,7 @@ final class Subscriber {
         }
     }
 
-    /** The next message, or null when the time is over. Looks again and again: Java cannot sleep on `wake`. */
+    /** Returns the next message, or null when the time is over. Polls: Java cannot sleep on `wake`. */
     Message receive(long waitNs) throws IOException {
         t.checkThere(false);
         long deadline = System.nanoTime() + waitNs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.lang.invoke.VarHandle;
 
-/** What the dead left: helping a claim over (7.2 step 3), abandoning (7.4), freeing entries (10, 12). */
+/** Clean-up after dead processes: completing claims (7.2 step 3), abandoning (7.4), freeing entries (10, 12). */
 final class Sweep {
     private Sweep() {}
 
@@ -34,7 +34,7 @@ final class Sweep {
                 && t.readers.swap(cursor + Layout.C_STATE, seen, Layout.next(seen, Layout.KIND_FREE));
     }
 
-    /** Somebody claimed i, the word says so, and `tail` has not moved. False: the topic is damaged. */
+    /** Completes the claim of i that the word records, while `tail` has not moved. False: the topic is damaged. */
     static boolean help(Topic t, long i, long word) {
         if (Layout.writer(word) >= t.writerCount) {
             return false;

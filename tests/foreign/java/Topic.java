@@ -172,7 +172,7 @@ final class Topic {
         return abandonedAt + (index & slotCount - 1) * Layout.WORD_SIZE;
     }
 
-    /** Of 8 bytes, whatever a damaged `end` says. */
+    /** Of 8 bytes, inside the ring even if `end` is damaged. */
     long payload(long position) {
         return payloadAt + (position & capacity - 1 & ~7);
     }

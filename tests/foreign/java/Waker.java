@@ -3,11 +3,11 @@
 /**
  * Waking sleepers: section 11.
  *
- * <p>Java has no futex call. This waker does what a waker does that dies after its first step: it counts the wake-up and
- * leaves the <em>waking</em> mark. Who was about to sleep does not, and the next publisher that can make the call makes
- * it. Who sleeps already looks again when its slice ends: 10 ms at most for publishers; readers have slices of 1 s at most
- * once they have seen that a mute one publishes. IncubatorWaker goes on from there with the system call, where the JVM
- * lets it.
+ * <p>Java has no futex call. This waker acts like one that dies after its first step: it counts the wake-up and leaves
+ * the <em>waking</em> mark. A process about to sleep then stays awake. The next publisher that can make the call makes
+ * it. A process already asleep checks again when its slice ends. Slices of publishers are 10 ms at most. Slices of
+ * readers are 1 s at most, once they know of a mute publisher. IncubatorWaker adds the system call, where the JVM
+ * permits it.
  */
 class Waker {
     static Waker find() {
@@ -34,7 +34,7 @@ class Waker {
         call(readers, at, marked);
     }
 
-    /** A mark that is there already says all that can be said without a call. */
+    /** The bits that require a wake-up. Without a call, the <em>waking</em> mark needs no repetition. */
     int needsCall() {
         return Layout.SLEEPING;
     }

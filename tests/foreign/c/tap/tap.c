@@ -76,7 +76,7 @@ int main(int count, char **arguments)
         int seen = look(seq, copy, &end);
         if (seen > 0) {
             seq++;
-            abandoned += seen == 2; // a sequence that is no message
+            abandoned += seen == 2; // a sequence without a message
         } else if (seen < 0) { // section 9.2
             uint64_t below; // abandoned sequences below oldest
             do {
