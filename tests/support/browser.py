@@ -56,7 +56,7 @@ OVERFLOWS = """(() => {
   return found;
 })()"""
 
-# Tables that scroll show their first column, whatever part of them is looked at.
+# Tables that scroll show their first column at every scroll position.
 COVERED = """(() => {
   const found = [];
   for (const table of document.querySelectorAll("table")) {

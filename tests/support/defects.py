@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planted defects of tests/prove/defects, and the checks that must find each.
 
-A list is a file of [[defect]] tables: name, says, found_by (a list of checks), and promise (of docs/spec/promises.md)
-for those that Python tests find. The first key of a check is its kind.
+A list is a file of [[defect]] tables. ``name`` identifies a defect, ``says`` describes it, and ``found_by``
+lists its checks. Defects that Python tests find also have a ``promise`` (of docs/spec/promises.md). The first
+key of a check is its kind.
 """
 
 import os

@@ -64,7 +64,7 @@ class Snapshot:
     def leaks(self) -> list[str]:
         found = self._handles()
         if found:
-            gc.collect()  # a cycle through a caught exception may still keep a handle: that is no leak
+            gc.collect()  # a cycle through a caught exception may still keep a handle, which is not a leak
             found = self._handles()
         left = _children() - self.children
         found += [f"child process {pid} is left (alive or not reaped)" for pid in sorted(left)]

@@ -153,7 +153,7 @@ class ReaderModel:
         assert counters[1] == self.base[1] or not self.reliable
 
     def moved(self, position: int) -> None:
-        """After a seek the account begins anew; conflated loans still open would count in the old one."""
+        """Start the account again after a seek. Conflated loans still open would count in the old one."""
         if self.conflate and self.topic.limit(self.origin) < self.position:
             self.exact = False
         self.position = self.passed = self.origin = position

@@ -23,7 +23,7 @@ struct life {
 };
 
 #define LIFE_ARGUMENTS 7
-/* bus, topic, its number, incarnation, seat, board, journal */
+/* bus, topic, its number, incarnation, row on the board (`seat`), board, journal */
 void life_begin(struct life *me, char **arguments);
 _Noreturn void life_fail(const char *what);
 void *map_file(const char *path, int access, int protection, size_t size);
