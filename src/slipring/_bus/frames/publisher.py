@@ -156,10 +156,10 @@ class FramePublisher(Closing):
             return next(iter(self._places.values()))
         names = ", ".join(repr(name) for name in self._places)
         if stream is None:
-            raise BadArgument(f"stream must be given: there are {names}", argument="stream")
+            raise BadArgument(f"stream must be given; the streams are {names}", argument="stream")
         if stream not in self._places:
             raise TopicNotFound(
-                f"{self.topic!r} has no stream {stream!r}: there are {names}", argument="stream"
+                f"topic {self.topic!r} has no stream {stream!r}; its streams are {names}", argument="stream"
             )
         return self._places[stream]
 

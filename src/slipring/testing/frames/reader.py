@@ -89,7 +89,7 @@ class SteppedFrameReader:
         topic = self._source.topic
         if self._stream is not None and pool.find(self._stream) is None:
             names = ", ".join(f"'{stream[0]}'" for stream in pool.streams)
-            text = f"'{topic}' has no stream '{self._stream}': there are {names}"
+            text = f"topic '{topic}' has no stream '{self._stream}'; its streams are {names}"
             raise TopicNotFound(text, argument="stream")
         for stream in pool.streams:
             for asked in self._insist if self._stream in (None, stream[0]) else ():
