@@ -10,7 +10,8 @@ import pytest
 def test_a_job_that_publishes_ends_where_it_shows_its_figures(processes, signum):
     child = processes.start(
         """
-        from slipring.cli import endings, spark_job
+        from slipring.cli import spark_job
+        from slipring.cli.terminal import process_exit
         from slipring.pipelines.job_progress import Figures
 
         def job(show):
@@ -22,10 +23,10 @@ def test_a_job_that_publishes_ends_where_it_shows_its_figures(processes, signum)
                 show(Figures(rows=2))  # of the clean-up: it is not interrupted
                 say("cleaned up")
 
-        endings.catch_signals()
+        process_exit.catch_signals()
         try:
             spark_job.run(job, lambda figures: None)
-        except endings.Stopped as stopped:
+        except process_exit.Stopped as stopped:
             say(stopped.signum)
         """
     )

@@ -39,7 +39,7 @@ def test_the_program_exits_zero_only_if_every_claim_passes(monkeypatch, capsys, 
         tamper(evidence)
     monkeypatch.setattr(FinishedRun, "evidence", evidence, raising=False)
     monkeypatch.setattr(program, "Run", FinishedRun)
-    monkeypatch.setattr(program.interruption, "heed", lambda: None)
+    monkeypatch.setattr(program.interruption, "catch_signals", lambda: None)
     monkeypatch.setattr(sys, "argv", ["demo", "--without-spark", "--out", str(tmp_path)])
     assert program.main() == (1 if tamper else 0)
     printed, page = capsys.readouterr().out, (tmp_path / "report.html").read_text()

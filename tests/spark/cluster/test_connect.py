@@ -7,6 +7,7 @@ import json
 import pytest
 
 from slipring.pipelines import declarative
+from slipring.pipelines.errors import JobFailed
 from spark import PATIENCE_S
 
 SERVER = """
@@ -76,7 +77,7 @@ def run_patiently(project, bus, server, lines: list[str]) -> None:
     while True:
         try:
             return declarative.run(project, bus=bus.name, master=server, on_line=lines.append)
-        except declarative.failures.JobFailed as error:
+        except JobFailed as error:
             if "failed to connect back" not in str(error):
                 raise
 
@@ -101,5 +102,5 @@ def check_pipeline(bus, server, tmp_path):
         assert [json.loads(msg.body) for msg in alarms] == expected
         assert {(msg.sender, msg.type) for msg in alarms} == {("oven", "alarm.v1")}
     example.write_text(example.read_text().replace("groupId", "gruopId"))
-    with pytest.raises(declarative.failures.JobFailed, match="gruopid"):
+    with pytest.raises(JobFailed, match="gruopid"):
         declarative.run(project, bus=bus.name, master=server)

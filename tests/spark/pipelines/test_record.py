@@ -260,7 +260,7 @@ def test_a_job_that_cannot_work_is_refused_with_the_reason(recordings, bus, tmp_
         recordings.record("t")
     with pytest.raises(slipring.BadArgument, match="topics is empty"):
         recordings.record(" , ")
-    with pytest.raises(slipring.BadArgument, match="for_s=0 is not above zero"):
+    with pytest.raises(slipring.BadArgument, match="for_s=0 must be above 0"):
         recordings.record("t", for_s=0)
     assert json.loads((recordings.path / "_slipring.json").read_text())["table"] == "parquet"
 
