@@ -55,7 +55,7 @@ static struct robust_list_head *robust_list(void)
     return head;
 }
 
-void make_will(const struct topic *t)
+void death_wake_set(const struct topic *t)
 {
     struct robust_list_head *head = robust_list();
     *(struct robust_list *volatile *)&head->list_op_pending =
@@ -63,7 +63,7 @@ void make_will(const struct topic *t)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-void revoke_will(void)
+void death_wake_clear(void)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     *(struct robust_list *volatile *)&robust_list()->list_op_pending = NULL;
@@ -79,8 +79,8 @@ void sleep_for_message(const struct topic *t, uint32_t announced, const uint8_t 
     struct futex_waitv words[] = {waited(t->readers + DH_WAKE, announced), waited(t->readers + DH_ORPHAN, 0), waited(slot, slot_seen)};
     int64_t until = monotonic_ns() + slice_ns;
     struct timespec limit = {until / 1000000000, until % 1000000000};
-    make_will(t);
+    death_wake_set(t);
     if (syscall(SYS_futex_waitv, words, 3, 0, &limit, CLOCK_MONOTONIC) == 1)
         wake_all(t->readers + DH_WAKE);
-    revoke_will();
+    death_wake_clear();
 }

@@ -162,7 +162,7 @@ static void commit(struct publisher *p, uint64_t seq, uint64_t start, uint64_t r
     if (t->one_writer)
         poke(slot + S_END, start + reserved);
     step("commit.described");
-    make_will(t);
+    death_wake_set(t);
     put(slot + S_WORD, slot_word(READY, p->entry, lap_of(t, seq)));
     step("commit.ready");
     if (t->one_writer) {
@@ -175,7 +175,7 @@ static void commit(struct publisher *p, uint64_t seq, uint64_t start, uint64_t r
     poke(entry + W_BYTES, peek(entry + W_BYTES) + size);
     full_fence();
     wake(t->readers + DH_WAKE);
-    revoke_will();
+    death_wake_clear();
 }
 
 // The sequence. Waits for room up to wait_ns, asleep on `space`.

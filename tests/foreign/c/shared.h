@@ -79,8 +79,8 @@ int64_t monotonic_ns(void);
 void wake(uint8_t *word);
 uint32_t announce_sleep(uint8_t *word);
 void sleep_on(uint8_t *word, uint32_t announced, int64_t slice_ns);
-void make_will(const struct topic *t); // 11.1
-void revoke_will(void);
+void death_wake_set(const struct topic *t); // 11.1
+void death_wake_clear(void);
 void sleep_for_message(const struct topic *t, uint32_t announced, const uint8_t *slot, uint32_t slot_seen, int64_t slice_ns);
 
 // sweep.c: sections 7.4 and 12

@@ -77,7 +77,7 @@ static const char *read_header(struct file *f, uint64_t magic)
     if (fstat(f->map, &mapped) != 0 || fstat(f->lock, &locked) != 0)
         return "no facts about the file";
     if (mapped.st_dev != locked.st_dev || mapped.st_ino != locked.st_ino)
-        return "made anew while it was opened";
+        return "created again while it was opened";
     if (!S_ISREG(mapped.st_mode) || mapped.st_size < (off_t)HEADER_PAGE)
         return "no regular file, or shorter than a page";
     if (pread(f->map, f->header, HEADER_PAGE, 0) != (ssize_t)HEADER_PAGE)

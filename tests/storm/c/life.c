@@ -11,7 +11,7 @@
 
 #include "slipring.h"
 
-enum { STOP, STRIKES, FINALS, FIRST_SEAT = 8, SEAT_WORDS = 8 };
+enum { STOP, STRIKES, FINALS, FIRST_ROW = 8, ROW_WORDS = 8 };
 #define BOARD_BYTES 4096
 
 _Noreturn void life_fail(const char *what) {
@@ -32,7 +32,7 @@ void life_begin(struct life *me, char **arguments) {
     me->bus = arguments[0], me->topic = arguments[1];
     me->topic_number = (uint32_t)strtoul(arguments[2], NULL, 10);
     me->incarnation = strtoull(arguments[3], NULL, 10);
-    me->seat = strtoull(arguments[4], NULL, 10);
+    me->row = strtoull(arguments[4], NULL, 10);
     me->board = map_file(arguments[5], O_RDWR, PROT_READ | PROT_WRITE, BOARD_BYTES);
     me->journal = open(arguments[6], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (me->journal < 0) life_fail(arguments[6]);
@@ -67,7 +67,7 @@ uint32_t crc32(const void *data, size_t size, uint32_t crc) {
 }
 
 void tell(struct life *me, unsigned word, uint64_t value) {
-    atomic_store(&me->board[FIRST_SEAT + me->seat * SEAT_WORDS + word], value);
+    atomic_store(&me->board[FIRST_ROW + me->row * ROW_WORDS + word], value);
 }
 
 void beat(struct life *me) {
@@ -78,7 +78,7 @@ void beat(struct life *me) {
     me->strike = strike, me->last_ns = now;
     tell(me, WORD_LONGEST_NS, me->longest_ns);
     tell(me, WORD_LAST_NS, (uint64_t)now);
-    atomic_fetch_add(&me->board[FIRST_SEAT + me->seat * SEAT_WORDS + WORD_BEATS], 1);
+    atomic_fetch_add(&me->board[FIRST_ROW + me->row * ROW_WORDS + WORD_BEATS], 1);
 }
 
 bool stopping(const struct life *me) { return atomic_load(&me->board[STOP]) != 0; }

@@ -14,7 +14,7 @@ enum { WORD_BEATS, WORD_LAST_NS, WORD_LONGEST_NS, WORD_LOST, WORD_RECEIVED };
 struct life {
     const char *bus, *topic;
     uint32_t topic_number;
-    uint64_t incarnation, seat;
+    uint64_t incarnation, row;
     char sender[24];
     int journal;
     _Atomic uint64_t *board;
@@ -23,7 +23,7 @@ struct life {
 };
 
 #define LIFE_ARGUMENTS 7
-/* bus, topic, its number, incarnation, row on the board (`seat`), board, journal */
+/* bus, topic, its number, incarnation, row on the board, board, journal */
 void life_begin(struct life *me, char **arguments);
 _Noreturn void life_fail(const char *what);
 void *map_file(const char *path, int access, int protection, size_t size);

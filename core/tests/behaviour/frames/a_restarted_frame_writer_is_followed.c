@@ -47,7 +47,7 @@ static void die_writing(void *unused) {
     }
 }
 
-static void what_the_dead_left(void) {
+static void leftovers_of_a_dead_writer(void) {
     slipring_stream s = stream_of("main", 50, 3);
     struct writing w = writing("t", &s, 1);
     struct reading r = reading("t", READING(.start = SLIPRING_START_NEW));
@@ -186,7 +186,7 @@ static void refusals(void) {
 
 static void run(void) {
     the_same_again();
-    what_the_dead_left();
+    leftovers_of_a_dead_writer();
     other_streams();
     holds_are_of_one_pool();
     refusals();

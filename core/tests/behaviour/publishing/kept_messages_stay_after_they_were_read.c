@@ -44,7 +44,7 @@ static void it_only_moves_up_and_not_past_the_position(slipring_subscriber *sub)
 }
 
 /* After a seek back, messages are kept from the new position. The kept position advances only by keep(). */
-static void a_seek_begins_anew(slipring_publisher *pub, slipring_subscriber *sub) {
+static void a_seek_begins_again(slipring_publisher *pub, slipring_subscriber *sub) {
     uint64_t position = counts(sub).position;
     read_all(sub);
     CHECK_OK(slipring_subscriber_keep(sub, position + USABLE));
@@ -63,7 +63,7 @@ static void run(void) {
     slipring_subscriber *sub = subscriber("r", SUBSCRIBING(.start = SLIPRING_START_NEW));
     publishers_wait_for_what_is_kept(pub, sub);
     it_only_moves_up_and_not_past_the_position(sub);
-    a_seek_begins_anew(pub, sub);
+    a_seek_begins_again(pub, sub);
     slipring_subscriber *tap = subscriber("r", SUBSCRIBING(.lossy = ASK_LOSSY));
     CHECK_CODE(slipring_subscriber_keep(tap, 0), SLIPRING_BAD_ARGUMENT);
     slipring_subscriber *named = subscriber("r", SUBSCRIBING(.cursor = "c"));

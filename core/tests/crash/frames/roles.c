@@ -98,7 +98,7 @@ static void read_some(void) {
 }
 
 /* As a writer that marks the buffers at the wrong moment; nothing else of it remains. */
-static void read_in_vain(void) {
+static void read_without_message(void) {
     slipring_frame frame;
     victim = writing("t", NULL, 0);
     victim_reading = reading("t", READING(.start = SLIPRING_START_LAST));
@@ -129,12 +129,12 @@ static void remove_it(void) { CHECK_OK(slipring_topic_remove(bus, "t")); }
 const struct role roles[] = {
     {"create and write", create_and_write, false, false}, {"write", write_some, true, false},
     {"write other streams", write_others, true, false},   {"read", read_some, true, true},
-    {"read in vain", read_in_vain, true, false},           {"remove", remove_it, true, false},
+    {"read without a message", read_without_message, true, false}, {"remove", remove_it, true, false},
 };
 
 const size_t role_count = sizeof roles / sizeof roles[0];
 const struct role next_writers[] = {
-    {.name = "reads in vain", .act = read_in_vain}, /* of the main stream alone */
+    {.name = "read without a message", .act = read_without_message}, /* of the main stream alone */
     {.name = "writes", .act = write_some},
     {.name = "writes other streams", .act = write_others},
     {.name = "creates and writes", .act = create_and_write},

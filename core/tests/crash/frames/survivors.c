@@ -61,7 +61,7 @@ static void only_the_topic_is_left(void) {
     closedir(directory);
 }
 
-static void begins_anew(void) {
+static void begin_again(void) {
     slipring_stream s = main_stream();
     struct writing w = writing("t", &s, 1);
     CHECK_EQ(w.writer->counts[0], record->announced);
@@ -83,13 +83,13 @@ static void the_topic_is_gone(void) {
     static unsigned judged;
     if (judged++ % 2) CHECK_OK(slipring_topic_repair(bus, "t", true, &half));
     record->announced = 0;
-    begins_anew();
+    begin_again();
 }
 
 void survivors_judge(const struct role *role) {
     if (!role->topic) {
         if (!file_exists("t", "ring")) record->announced = 0;
-        begins_anew();
+        begin_again();
         return;
     }
     if (!file_exists("t", "ring")) {

@@ -46,7 +46,7 @@ static bool nothing_to_recover(const struct role *role) { return role->before !=
 /* Runs the two roles one after the other. stand_by_and_send runs the first one itself, in a child, after
  * its own attach. True if the second one died. */
 static bool run_both(const struct role *role, const char *first, const struct role *second, const char *point, bool *first_died) {
-    if (second == &bystander) {
+    if (second == &standby) {
         doomed = role, doomed_at = first;
         *first_died = true;
         return victim_run(second, 2, point, 1);
@@ -91,7 +91,7 @@ static size_t choices(const struct role *role, const struct role **found) {
     for (size_t i = 0; i < recoverer_count; i++) found[count++] = &recoverers[i];
     if (strstr(role->name, "cursor")) found[count++] = &cursor_taker;
     if (role->writers == SLIPRING_WRITERS_MANY) found[count++] = &remover;
-    if (role->writers == SLIPRING_WRITERS_MANY && strcmp(role->name, "remove") != 0) found[count++] = &bystander;
+    if (role->writers == SLIPRING_WRITERS_MANY && strcmp(role->name, "remove") != 0) found[count++] = &standby;
     return count;
 }
 

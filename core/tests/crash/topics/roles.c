@@ -307,6 +307,6 @@ const struct role recoverers[] = {
 const size_t recoverer_count = sizeof recoverers / sizeof recoverers[0];
 const struct role creator = {.name = "creates", .act = create_by_opening};
 const struct role remover = {.name = "removes", .act = remove_topic};
-const struct role bystander = {.name = "stood by and sends", .act = stand_by_and_send};
+const struct role standby = {.name = "stood by and sends", .act = stand_by_and_send};
 const struct role cursor_taker = {.name = "takes the cursor", .act = read_by_cursor};
 const size_t role_count = sizeof roles / sizeof roles[0];

@@ -144,7 +144,7 @@ static uint64_t total_committed(void) {
 }
 
 /* After a death during creation or removal, the next publisher gets a complete topic that works. */
-static void begins_anew(void) {
+static void begin_again(void) {
     slipring_publisher *new_pub;
     CHECK_OK(try_publisher("t", "successor", SETTINGS(.slots = SLOTS, .capacity = 4096), &new_pub));
     no_other_files("t");
@@ -175,7 +175,7 @@ static void all_gone(void) {
     slipring_subscriber_close(copier);
     if (safe) slipring_subscriber_close(safe);
     slipring_publisher_close(pub);
-    begins_anew();
+    begin_again();
 }
 
 /* The cursor of the dead can be taken over; on a reliable topic nothing it had not committed is lost. */
@@ -235,7 +235,7 @@ static void accounts_are_exact(void) {
 void survivors_judge(const struct role *role) {
     source = 0;
     if (role->before == BEFORE_NOTHING) {
-        begins_anew();
+        begin_again();
         return;
     }
     if (!file_exists("t", "ring")) {

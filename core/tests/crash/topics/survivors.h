@@ -49,7 +49,7 @@ extern const struct role recoverers[]; /* what the next one does; only .name and
 extern const size_t recoverer_count;
 extern const struct role creator, remover, cursor_taker; /* and where the topic is missing; of many writers; has "v" */
 /* Of many writers: it attaches, sees the first one die (its child, to be named before), and goes on without a sweep. */
-extern const struct role bystander;
+extern const struct role standby;
 extern const struct role *doomed;
 extern const char *doomed_at;
 

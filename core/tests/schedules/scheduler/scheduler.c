@@ -83,7 +83,7 @@ static bool pass_time(void) {
         if (x->state == ASLEEP && (!first || x->until_ns < first->until_ns)) first = x;
     }
     if (!first) return false;
-    if (first->until_ns == INT64_MAX) schedules_fail("everybody sleeps, and for ever");
+    if (first->until_ns == INT64_MAX) schedules_fail("everybody sleeps, without a time limit");
     kernel_passed_until(first->until_ns);
     first->state = READY;
     first->overslept_at = first->long_sleep ? s->steps - first->steps + 1 : 0;
