@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The questions answered by the C core alone, between two C processes: what Python adds is the difference. The topics are
- * those of slipring/bench/ours.py, the phases those of processes.py.
+ * The C core alone answers the questions, between two C processes. The difference to Slipring's figures is the cost of
+ * Python. The topics are those of slipring/bench/ours.py, the phases those of bench/processes.py.
  *
  *     core throughput c-core PLACE SECONDS size=BYTES             one at a time, copied out into a buffer
  *     core batches    c-core PLACE SECONDS size=BYTES             many at a time, into columns

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the floors share: two processes on the two processors whose distance placement.py measures, the phases of a sample
- * as processes.py has them (a cold one, one to learn the pace, the one that counts), processor time, and a histogram of times
- * with the buckets of histogram.py. A program prints its figures as JSON and ends with 0, or says why not and ends otherwise.
+ * Shared by the floors. Two processes run on the two processors whose distance placement.py measures. A sample has the
+ * phases of bench/processes.py: a cold one, one that measures the pace, and the one that counts. Also processor time, and
+ * a histogram of times with the buckets of histogram.py. A program prints its figures as JSON and exits with 0; after a
+ * failure it prints the reason to stderr and exits with 1.
  */
 #ifndef SLIPRING_BENCH_TWO_H
 #define SLIPRING_BENCH_TWO_H
@@ -18,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIFETIME_S 20 /* as long as processes.py lets a sample live */
+#define LIFETIME_S 20 /* the time limit of a sample in bench/processes.py */
 #define SUB_BITS 6    /* 64 buckets for each power of two */
 #define BUCKETS ((64 - SUB_BITS + 1) << SUB_BITS)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many frames of 8 MiB a second, when the sender fills each and nobody copies?
+"""How many frames of 8 MiB arrive in a second if the sender fills each frame and no process copies it?
 
-Filling is one pass over the memory, so this is as fast as memory that was just used can be written again: whoever hands
-out the buffer that is still in the cache wins. The receiver looks at both ends of each frame. Who sleeps meanwhile must
-be woken, which the sender pays for; `polled`, and iceoryx2, keep a processor busy instead. The time runs from the first
-fill that counts to the last frame received.
+Filling is one pass over the memory, so its speed depends on the cache: a transport that reuses the buffer written
+last is fastest. The receiver reads the first and the last byte of each frame. A sleeping receiver has to be woken, at
+the cost of the sender; `polled` and iceoryx2 keep a processor busy instead. The time runs from the first fill that
+counts to the last frame received.
 """
 
 from itertools import cycle
@@ -18,7 +18,7 @@ TITLE = "Frames of 8 MiB, filled by the sender, read in place"
 FIGURE = "frames_per_s"
 FURTHER_FIGURES = ("lost",)
 SIZE = 8 << 20
-# What frames are filled with: those that count, those that only warm up (memory that nobody has touched), the last one.
+# The byte that fills a frame: frames that count, frames of the warm-up (on memory not used before), the last frame.
 FILLINGS, WARMING, END = [bytes([value]) for value in range(251)], b"\xfe", b"\xff"
 WARM_UP = 16
 

@@ -104,7 +104,7 @@ def together(frames, place, seconds: float, paced: bool) -> dict[str, float]:
 
 
 def subscribe(place: str) -> None:
-    """A subscriber's process: looks at two pixels of every frame, and tells how long each was on its way."""
+    """The process of a subscriber: read two pixels of every frame, and print the time from each send to its receipt."""
     import slipring
 
     costs: list[float] = []

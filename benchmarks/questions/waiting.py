@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting on 1, 10, 100, 1000 topics at once: how long from a send on one of them until the waiter has been told which?
+"""How long does a wait on 1, 10, 100 or 1000 topics take to return the topic on which a message was sent?
 
-``asleep``: a message each millisecond, so that the waiter sleeps before it comes. ``awake``: the next one is sent the
-moment the waiter has taken the last. Senders take turns over topics spread through the list.
+``asleep``: the sender sends every millisecond, so the receiver sleeps before each message. ``awake``: the sender
+sends as soon as the receiver has taken the previous message. The messages go in turn to topics spread over the list.
 """
 
 import mmap

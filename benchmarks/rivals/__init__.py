@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other transports, at their fastest settings; each file says which and why. Each has TRANSPORTS, classes by name.
+"""Other transports with their fastest settings; each file documents its settings and the reasons.
 
-In: slipring.bench.transport. They are measured in an environment of their own, without Slipring.
+Each module has TRANSPORTS: classes of slipring.bench.transport by name. They are measured in a separate environment
+without Slipring.
 """

@@ -240,7 +240,7 @@ class InPlace(BusyPoll):
             while (sample := receive()) is None:
                 pass
             look(sample.payload_ptr, 1)
-            # Stands for the bytes that nobody copied; only its length is looked at.
+            # In place of the bytes, which are not copied; the caller uses the length only.
             return size
 
         return receive_one

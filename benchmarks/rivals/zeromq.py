@@ -165,9 +165,9 @@ class PubSub(PushPull):
         return take_a_few
 
     def _publishing(self) -> zmq.Socket:
-        # XPUB is PUB that tells when somebody subscribed.
+        # XPUB is a PUB socket that also receives the subscriptions.
         socket = self._socket(zmq.XPUB)
-        # Without this it tells of the first subscription to a prefix only.
+        # Without this option only the first subscription to a prefix is received.
         socket.setsockopt(zmq.XPUB_VERBOSE, 1)
         return socket
 

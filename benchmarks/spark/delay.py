@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a message takes from its sending into the lake, while `record` runs with batches as short as Spark makes
-them (`every_s=0`) and files that are on disk before they count (`sync`, the default).
+"""The time from a send until the message is in the lake.
 
-Another process sends a message every 50 ms and looks into the lake's log in between, every 2 ms. A message is there
-when the log has an entry whose file covers its sequence: from then on every reader of the lake has it, and no crash
-takes it back. Its delay is the time of that look less the time right before its send, by one clock. The first messages
-warm the recording up and do not count. How far apart the looks were is kept: no delay is known better than that.
+`record` runs with the shortest batches of Spark (`every_s=0`), and forces files to disk before it commits them
+(`sync`, the default). Another process sends a message every 50 ms and reads the lake's log every 2 ms in between. A
+message is in the lake when the log has an entry whose file covers its sequence. From then on every reader of the lake
+gets it, and it survives every crash. The delay is the time of that read minus the time just before the send, by the
+same clock. The first messages warm up the recording and do not count. The result includes the intervals between the
+reads, which limit the precision.
 """
 
 import json
@@ -58,7 +59,7 @@ print(json.dumps({"delays_s": delays[warm_up:], "lost": lost, **looks}))
 
 
 def to_lake(spark: Any, root: Path, files: Path, seconds: float) -> dict[str, Any]:
-    """Delays of the messages that were sent for so many seconds, and what is to be known about them."""
+    """Return the delays, the number and the losses of the messages of so many seconds, and the intervals of the log."""
     from slipring import pipelines
 
     path = files / "lake-timed"
@@ -73,7 +74,7 @@ def to_lake(spark: Any, root: Path, files: Path, seconds: float) -> dict[str, An
 
         try:
             pipelines.record(TOPIC, path, **where, pre_buffer=True, every_s=0, stop=stop, progress=follow)
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised again by the caller
             failed.append(error)
         begun.set()
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a recording is published again (`replay`, `speed="max"`).
+"""The rate at which `replay` publishes a recording with `speed="max"`.
 
-The rows of a topic are recorded once. Each replay goes onto a bus of its own, where it makes the topic as it was:
-lossy, with a ring that holds everything, so that it waits for nobody and everything can be counted afterwards. Senders,
-types and time stamps are the recorded ones. Two rates: of the publishing, from the first message to the last, while
-Spark still sorts what comes later; and of the whole call, which begins with Spark's looks at the recording.
+The rows of a topic are recorded once. Each replay uses a new bus and creates the topic there with its recorded
+settings: lossy, with a ring that holds all messages. So the replay never waits, and all messages can be counted
+afterwards. Senders, types and time stamps are the recorded ones. There are two rates. The rate of publishing runs
+from the first message to the last, while Spark still sorts later ones. The rate of the whole call includes the time
+in which Spark first reads the recording.
 """
 
 import time
