@@ -23,8 +23,8 @@ ASLEEP = ("round_trip", "slipring-sleeping")
 CALL = ("calls", "slipring-calls")
 
 
-def subscribers(mood: str, count: int) -> tuple[str, str]:
-    return ("publisher_cost", f"slipring-lossy mood={mood} crowd={count}")
+def subscribers(state: str, count: int) -> tuple[str, str]:
+    return ("publisher_cost", f"slipring-lossy state={state} subscribers={count}")
 
 
 def ring(mode: str, capacity: int) -> tuple[str, str]:

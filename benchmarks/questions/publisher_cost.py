@@ -31,15 +31,15 @@ def cases(quick: bool) -> list[Case]:
     ]
     # Nobody can be slow when nobody is there.
     return [
-        Case("publisher_cost", name, {"mood": mood, "crowd": count})
+        Case("publisher_cost", name, {"state": state, "subscribers": count})
         for count in counts
-        for name, mood in (asked[:2] if quick else asked)
-        if count or mood == "idle"
+        for name, state in (asked[:2] if quick else asked)
+        if count or state == "idle"
     ]
 
 
 def measure(kind: type[Transport], case: Case, place, seconds: float) -> dict[str, float]:
-    count, mood = case.settings["crowd"], case.settings["mood"]
+    count, state = case.settings["subscribers"], case.settings["state"]
     transport = kind(place, SIZE)
 
     def publish(line: ControlLine) -> dict[str, float]:
@@ -63,7 +63,7 @@ def measure(kind: type[Transport], case: Case, place, seconds: float) -> dict[st
         take_a_few = transport.slow_subscribers("there", count)
         line.meet()
         end = time.monotonic() + seconds * 1.3
-        while mood == "slow" and time.monotonic() < end:
+        while state == "slow" and time.monotonic() < end:
             take_a_few()
             time.sleep(PAUSE_S)
         line.meet()

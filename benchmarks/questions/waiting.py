@@ -29,8 +29,8 @@ END = bytes(SIZE)
 def cases(quick: bool) -> list[Case]:
     topics, names = ((1, 100), NAMES[:1]) if quick else (TOPICS, NAMES)
     return [
-        Case("waiting", name, {"mood": mood, "topics": count})
-        for mood in ("asleep", "awake")
+        Case("waiting", name, {"state": state, "topics": count})
+        for state in ("asleep", "awake")
         for count in topics
         for name in names
     ]
@@ -56,7 +56,7 @@ def measure(kind: type[Transport], case: Case, place, seconds: float) -> Figures
     def send(line: ControlLine) -> None:
         line.meet()
         senders = [transport.sender(channel) for channel in channels[:: max(1, count // SENT_TO)]]
-        send_until(seconds, senders, taken, PAUSE_S if case.settings["mood"] == "asleep" else 0)
+        send_until(seconds, senders, taken, PAUSE_S if case.settings["state"] == "asleep" else 0)
         line.meet()
         transport.close()
 

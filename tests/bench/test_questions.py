@@ -67,7 +67,7 @@ def test_a_message_of_any_size_is_carried(environments, bus_root, size):
 
 
 def test_a_rival_of_the_standard_library_waits_as_we_do(environments, bus_root):
-    case = Case("waiting", "unix-socket", {"mood": "awake", "topics": 10})
+    case = Case("waiting", "unix-socket", {"state": "awake", "topics": 10})
     assert answered(environments, case, bus_root)["messages"] > 0
 
 

@@ -16,7 +16,7 @@ def sample(transport, value, turn=0, question="throughput", figure="messages_per
     settings = {"size": size} if question == "throughput" else {}
     case = f"{transport} size={size}" if settings else transport
     told = {"question": question, "transport": transport, "settings": settings, "case": case, "round": turn}
-    return {**told, "placement": "near", "bystanders": 0.0, "figures": {figure: value}, **more}
+    return {**told, "placement": "near", "other_load": 0.0, "figures": {figure: value}, **more}
 
 
 def run(samples, quick=True, rounds=1):
@@ -89,7 +89,7 @@ def test_the_row_of_a_failed_case_names_the_cause():
 
 
 def test_remarks_name_what_was_left_out_disturbance_and_missing_rounds():
-    disturbed = run([sample("slipring", 1, bystanders=1.5)], rounds=5)
+    disturbed = run([sample("slipring", 1, other_load=1.5)], rounds=5)
     disturbed["left_out"] = {"grpc": "needs grpcio"}
     left_out, disturbance, rounds = report.remarks(ALL, disturbed)
     assert "grpc: needs grpcio" in left_out and "1.5 processors" in disturbance and "1 of 5 rounds" in rounds
@@ -147,7 +147,7 @@ def test_nothing_in_a_picture_is_cut_and_scales_have_ticks_that_do_not_touch(cou
     rows = [("slipring-one-writer", 2.1e7), ("slipring", 2e7), ("c-core", 1.9e7), ("pyzmq-multipart", 1.5e7)]
     samples = [sample(name, value) for name, value in rows]
     (panel,) = panels.panels(samples)
-    about = plot.note(run([{**each, "bystanders": 0.5} for each in samples], rounds=5))
+    about = plot.note(run([{**each, "other_load": 0.5} for each in samples], rounds=5))
     title = "Slipring beside its rivals, one Python process to another"
     figure = plot.compose([panel] * count, min(count, 3), title, panels.LEGEND, 2 * about)
     try:

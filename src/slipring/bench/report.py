@@ -89,7 +89,7 @@ def tables(suite: Suite, run: dict[str, Any]) -> list[Table]:
 
 def others_busy(samples: Samples) -> float:
     """How many processors other programs kept busy: the median of the samples."""
-    return median(sample["bystanders"] for sample in samples) if samples else 0.0
+    return median(sample["other_load"] for sample in samples) if samples else 0.0
 
 
 def remarks(suite: Suite, run: dict[str, Any]) -> list[str]:

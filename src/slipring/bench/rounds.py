@@ -93,7 +93,7 @@ def sample_with_surroundings(
         "round": turn,
         "cache_line_ns": [before, after],
         "placement": placement.label(before, after),
-        "bystanders": disturbed,
+        "other_load": disturbed,
         "took_s": took_s,
         **result,
     }
