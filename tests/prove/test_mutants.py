@@ -99,7 +99,7 @@ def test_the_tests_of_a_promise_notice_a_planted_defect(tmp_path, record_propert
     environment = LISTS[name](check.defect.name, tmp_path / "package")
     noticed = first_failure(environment, check.value)
     print(f"{check.defect.name}: {noticed}")
-    assert noticed, f"no test notices: {check.defect.says}"
+    assert noticed, f"no test notices: {check.defect.description}"
     record_property(f"mutants of the {name}", 1)
 
 

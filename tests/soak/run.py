@@ -78,7 +78,7 @@ class Soak:
 
     def play(self) -> Outcome:
         for signum in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(signum, self._heed)
+            signal.signal(signum, self._request_stop)
         try:
             self._open()
             self._go_on()
@@ -104,7 +104,7 @@ class Soak:
             self.outcome.ended = time.time()
         self.outcome.interrupted = self._stop
 
-    def _heed(self, *_: object) -> None:
+    def _request_stop(self, *_: object) -> None:
         self._stop = True
 
     def _open(self) -> None:

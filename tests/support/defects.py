@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planted defects of tests/prove/defects, and the checks that must find each.
 
-A list is a file of [[defect]] tables. ``name`` identifies a defect, ``says`` describes it, and ``found_by``
+A list is a file of [[defect]] tables. ``name`` identifies a defect, ``description`` states it, and ``found_by``
 lists its checks. Defects that Python tests find also have a ``promise`` (of docs/spec/promises.md). The first
 key of a check is its kind.
 """
@@ -19,7 +19,7 @@ LISTS = REPOSITORY / "tests/prove/defects"
 @dataclass(frozen=True)
 class Defect:
     name: str
-    says: str
+    description: str
     found_by: tuple[dict, ...]
     promise: int | None = None
 

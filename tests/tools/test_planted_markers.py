@@ -36,7 +36,7 @@ def test_a_source_with_its_defect_is_another_and_compiles(marker):
 @pytest.mark.parametrize("defect", CATALOGUE, ids=lambda defect: defect.name)
 def test_a_defect_names_its_promise_and_tests_that_exist(defect):
     assert re.search(rf"^\| {defect.promise} \|", PROMISES, re.MULTILINE)
-    assert defect.says.endswith(".")
+    assert defect.description.endswith(".")
     [check] = defect.found_by
     assert set(check) == {"tests"}
     for test in check["tests"].split():
