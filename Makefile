@@ -16,7 +16,7 @@ help:
 	@echo "make demo    a robot of real processes, recorded through Spark; both killed and restarted, and added up"
 	@echo "make test    the tests that every change must pass, JOBS=$(JOBS) at a time"
 	@echo "make prove   the proofs of the core: models, schedules, crash states, defects; only the PARTS that have changed"
-	@echo "make lint    style, types, layers, and whether the core is proven"
+	@echo "make lint    style, types, imports, words, citations, folders, and whether the core is proven"
 	@echo "make bench   figures against rivals and bare C, with targets and a picture, in benchmarks/results"
 	@echo "Longer runs of single proofs, which are not recorded:"
 	@echo "make storm     random SIGKILLs for SECONDS=$(SECONDS), or KILLS=n"
