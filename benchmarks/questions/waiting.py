@@ -15,7 +15,7 @@ from slipring.bench.histogram import Histogram
 from slipring.bench.processes import ControlLine, Figures, in_two_processes
 from slipring.bench.transport import Transport
 
-TITLE = "Waiting on many topics: from a send to whoever waits for all of them"
+TITLE = "Waiting on many topics: from a send until the wait returns"
 FIGURE = "p50_us"
 FURTHER_FIGURES = ("p99_us", "p99.9_us", "max_us")
 SIZE = 64

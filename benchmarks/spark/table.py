@@ -74,7 +74,7 @@ def _lines(run: dict[str, Any]) -> list[str]:
         lines.append(
             "from a send into the lake: "
             + ", ".join(f"{name} {value:.0f} ms" for name, value in figures.items())
-            + f" ({told['messages']} messages, {told['lost']} lost; looked at every "
+            + f" ({told['messages']} messages, {told['lost']} lost; log read every "
             f"{told['look_s_p99'] * 1000:.1f} ms (p99), at worst {told['look_s_most'] * 1000:.0f} ms)"
         )
     for size, told in run.get("recording", {}).items():
