@@ -77,9 +77,11 @@ def together(frames, place, seconds: float, paced: bool) -> dict[str, float]:
     import slipring
 
     publisher = frames.publisher()
-    command = [sys.executable, "-P", "-m", "benchmarks.questions.frames", str(place)]
+    command = [sys.executable, "-P", __file__, str(place)]  # by path: the checkout is not importable
     children = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(SUBSCRIBERS)]
-    publisher.wait_for_subscribers(SUBSCRIBERS, 60)
+    while not publisher.wait_for_subscribers(SUBSCRIBERS, 0.2):
+        if failed := [child.returncode for child in children if child.poll() is not None]:
+            raise RuntimeError(f"a subscriber's process ended with exit code {failed[0]} before it attached")
     fills: list[float] = []
     begun = due = time.monotonic()
     while time.monotonic() < begun + seconds:

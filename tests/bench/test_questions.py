@@ -17,7 +17,7 @@ from slipring.bench.rounds import run_sample
 
 SECONDS = 0.02
 # Tested with the suite's own machinery: by their floors (test_samples.py) or by the verb (tests/cli).
-ELSEWHERE = {"throughput", "batches", "round_trip", "calls", "cells", "frames", "filled_frames"}
+ELSEWHERE = {"throughput", "batches", "round_trip", "calls"}
 
 
 class NoFloors:
@@ -26,9 +26,13 @@ class NoFloors:
 
 
 def chosen() -> list[Case]:
-    """A short case of ours for each question."""
-    asked = (module.cases(True) for name, module in ALL.questions.items() if name not in ELSEWHERE)
-    return [next(case for case in cases if ALL.is_ours(case.transport)) for cases in asked]
+    """A short case of ours for each question, and for each of its modes."""
+    found: dict[tuple[str, str | None], Case] = {}
+    for name, module in ALL.questions.items():
+        for case in module.cases(True) if name not in ELSEWHERE else ():
+            if ALL.is_ours(case.transport):
+                found.setdefault((name, case.settings.get("mode")), case)
+    return list(found.values())
 
 
 @pytest.fixture
