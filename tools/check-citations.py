@@ -31,7 +31,6 @@ OF_USERS = (
 )
 EXCLUDED = (
     "CHANGELOG.md",
-    "docs/reliability/",
     "examples/",
     "tests/fixtures/",
     "tests/tools/test_citation_check.py",
