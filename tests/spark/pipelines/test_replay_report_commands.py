@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from lake import filling
 from slipring.pipelines.lake import Lake
+from slipring.pipelines.report import overview
 from support.waiting import eventually
 
 WATCHDOG_S = 300
@@ -97,8 +99,15 @@ def test_ctrl_c_ends_a_report_at_once_and_without_a_trace(lake, with_spark):
         assert line.startswith("slipring: "), line
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=WATCHDOG_S)
-    assert (process.returncode, stdout) == (-signal.SIGINT, ""), stderr
-    assert only_ours(stderr), stderr
+    assert process.returncode == -signal.SIGINT and stdout.startswith("3,002 messages in "), stderr
+    assert stdout.strip().count("\n") == 0 and only_ours(stderr), stderr
+
+
+def test_a_report_begins_with_the_totals_before_spark_starts(command, lake):
+    process = command("report", lake, JAVA_HOME="/nowhere")
+    stdout, stderr = process.communicate(timeout=WATCHDOG_S)
+    assert re.fullmatch(r"3,002 messages in [^\n]+, from [^\n]+: 4 messages lost\n\n", stdout), stdout
+    assert process.returncode == 1 and "JAVA_HOME" in stderr, stderr
 
 
 def test_a_report_is_tables_json_and_a_page(lake, with_spark, tmp_path):
@@ -110,6 +119,8 @@ def test_a_report_is_tables_json_and_a_page(lake, with_spark, tmp_path):
     assert (found["totals"]["messages"], found["totals"]["lost"]) == (3002, 4)
     assert f"the page is {page}" in stderr and "3,002 messages" in page.read_text()
     assert found["gaps"][0]["abandoned"] == 1
+    log = overview(Lake.open(lake))
+    assert {name: found["totals"][name] for name in log} == log
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,12 @@ def command(lake: str, html: str | None, master: str | None, form: str) -> None:
     page that needs no network.
     """
     from slipring.pipelines import jvm
-    from slipring.pipelines.report import report
+    from slipring.pipelines.lake import Lake
+    from slipring.pipelines.report import overview, report
 
+    if form == "table":
+        _put_summary(overview(Lake.open(lake)))
+        flush()  # Spark takes seconds to start
     with jvm.of_a_command(complain):
         with Line("report", "messages") as line:
             found = spark_job.run(lambda show: report(lake, html=html, master=master, progress=show), line)
@@ -81,9 +85,8 @@ def _percentiles(name: str, spell: Spell) -> list[tuple[str, str, Spell | None]]
     return [(part.replace("_", "."), f"{name}_{part}", spell) for part in _P]
 
 
-def _put(found: Findings) -> None:
-    totals = found.totals
-    if not found.topics:
+def _put_summary(totals: Row) -> None:
+    if not totals["topics"]:
         output.put_line("nothing is recorded")
         return
     when = f", from {moment(totals['first_ns'])}" if totals["first_ns"] is not None else ""
@@ -92,6 +95,9 @@ def _put(found: Findings) -> None:
         f"{counted(totals['messages'], 'message')} in {duration(totals['seconds'])}{when}: {lost}"
     )
     output.put_line("")
+
+
+def _put(found: Findings) -> None:
     sent: list[tuple[str, str, Spell | None]] = [
         *(("messages", "messages", number), ("rate", "rate_hz", _hz), ("data", "bytes", size)),
         *(("speed", "bytes_per_s", speed), ("size p50", "size_p50", size), ("size max", "size_max", size)),
@@ -107,7 +113,7 @@ def _put(found: Findings) -> None:
         *(("sequence", "offset", number), ("lost", "lost", number), ("abandoned", "abandoned", number)),
         ("after", "at_ns", moment),
     ]
-    _of(found.gaps, topic, *gap, title="Gaps", total=totals["gaps"])
+    _of(found.gaps, topic, *gap, title="Gaps", total=found.totals["gaps"])
     minute: list[tuple[str, str, Spell | None]] = [
         *(("minute", "minute_ns", moment), ("messages", "messages", number), ("data", "bytes", size)),
         *(("most on", "topic", None), ("there", "topic_messages", number)),

@@ -4,6 +4,7 @@
     from slipring.pipelines.report import Report, report
 
 report("lake/")                    everything at once: Findings, and with ``html=`` a page
+overview(Lake.open("lake/"))       messages, losses and times from the log, without Spark
 Report(spark, rows)                one method for each table, as DataFrames for notebooks
 
 dataframes   Report
@@ -26,12 +27,12 @@ from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.local_path import local
 
 from .dataframes import Report
-from .findings import Findings, find
+from .findings import Findings, find, overview
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Findings", "Report", "report", "write_page"]
+__all__ = ["Findings", "Report", "overview", "report", "write_page"]
 
 
 def report(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -20,6 +20,8 @@ from .dataframes import Report
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from slipring.pipelines.lake import Lake
 
 Row = dict[str, Any]
 MOST_ROWS = 1000
@@ -128,15 +130,30 @@ def _cut(name: str, table: DataFrame, cut: dict[str, int]) -> list[Row]:
     return rows[:MOST_ROWS]
 
 
+def overview(lake: Lake) -> Row:
+    """Return those totals that the log of the lake has. It needs no Spark, and so no time."""
+    files = lake.state.files.values()
+    runs = [run for file in files for run in file.runs]
+    return {
+        "messages": sum(run.messages for run in runs),
+        "lost": sum(run.lost for run in runs),
+        "topics": len({file.topic for file in files}),
+        **_times((file.first_time_ns for file in files), (file.last_time_ns for file in files)),
+    }
+
+
 def _totals(found: Findings) -> Row:
     sums = {name: sum(row[name] for row in found.topics) for name in ("messages", "bytes", "gaps", "lost")}
-    firsts = [row["first_ns"] for row in found.topics if row["first_ns"] is not None]
-    lasts = [row["last_ns"] for row in found.topics if row["last_ns"] is not None]
     calls = {name: sum(row[name] for row in found.calls) for name in ("calls", "errors")}
-    first_ns, last_ns = (min(firsts), max(lasts)) if firsts else (None, None)
+    times = _times((row["first_ns"] for row in found.topics), (row["last_ns"] for row in found.topics))
+    return {**sums, **calls, "topics": len(found.topics), **times}
+
+
+def _times(firsts: Iterable[int | None], lasts: Iterable[int | None]) -> Row:
+    first_ns = min((at for at in firsts if at is not None), default=None)
+    last_ns = max((at for at in lasts if at is not None), default=None)
     seconds = (last_ns - first_ns) / 1e9 if first_ns is not None and last_ns is not None else 0.0
-    together = {"topics": len(found.topics), "first_ns": first_ns, "last_ns": last_ns, "seconds": seconds}
-    return {**sums, **calls, **together}
+    return {"first_ns": first_ns, "last_ns": last_ns, "seconds": seconds}
 
 
 def step_s(seconds: float) -> float:
