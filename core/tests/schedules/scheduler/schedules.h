@@ -35,7 +35,7 @@ struct scenario {
     int threads;
     void (*role[SCHEDULES_MOST_THREADS])(void);
     bool may_crash;
-    struct bounds all[3]; /* in `make test`; preemptions < 0: none */
+    struct bounds all[3]; /* in `make prove`; preemptions < 0: none */
 };
 extern const struct scenario *const scenarios[];
 
