@@ -164,7 +164,7 @@ class Unsent:
         """Note that answers were kept for this client."""
         with self._lock:
             self._clients.add(client)
-            first = self._hurry()
+            first = self._retry_soon()
         if first:
             self._bell.ring()
 
@@ -172,12 +172,12 @@ class Unsent:
         """Note that this call's stream has no room."""
         with self._lock:
             self._streams.append(call)
-            first = self._hurry()
+            first = self._retry_soon()
         if first:
             self._bell.ring()
 
-    def _hurry(self) -> bool:
-        """Return whether nothing waited until now. Called with the lock."""
+    def _retry_soon(self) -> bool:
+        """Shorten the patience; return whether nothing waited until now. Called with the lock."""
         first = self.patience == math.inf
         self.patience = self._retry_s
         return first
