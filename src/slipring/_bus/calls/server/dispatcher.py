@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dispatcher of a server: it receives, admits and runs calls, and replies to them.
 
-    receive    a message of `<service>.calls`; of its sender when it is unknown
-    admit      a Call is refused, or run by this thread, or by a task, or waits for a thread; Cancel and Credit go to
-               their call; anything else is counted and dropped
+    receive    one message of `<service>.calls`. The first message of a client opens its reply topic
+    admit      a Call is refused or registered; Cancel and Credit go to their call; anything else is counted and dropped
+    assign     a registered call is run by this thread or by a task, or waits for a thread, or is refused beyond a limit
     run        the method, in a worker's thread (worker_threads.py) or a task (async_methods.py)
     reply      the value or the error, in one message, in pieces or as a stream (client_replies.py, server_stream.py)
 
@@ -107,8 +107,8 @@ class Dispatcher:
         """End the waiting of the thread that leads."""
         self._bell.ring()
 
-    def pressed(self) -> bool:
-        """Whether more requests wait."""
+    def has_requests(self) -> bool:
+        """Return whether more requests wait."""
         with contextlib.suppress(SlipringError):
             return self._requests._ready()
         return False
@@ -154,7 +154,7 @@ class Dispatcher:
     # Admit
 
     def _admit(self, client: ClientReplies, req_id: int, request: Call) -> MethodCall | None:
-        """Take a call or refuse it; return it if this thread is to run it now."""
+        """Register a call or refuse it; return it if this thread is to run it now."""
         call = MethodCall(client, req_id, request, self._service)
         # defect call_of_earlier_server_runs: if request.server == 0:
         if request.server != self._service.instance:
@@ -176,7 +176,7 @@ class Dispatcher:
         return None
 
     def _assign(self, call: MethodCall) -> MethodCall | None:
-        """Give a call to this thread, by returning it, to another one, or to a task, within the limits."""
+        """Give a call to this thread, by returning it, to another one, or to a task; refuse it beyond the limits."""
         method, limits = self.methods.get(call.method), self._limits
         if method is None:
             known = ", ".join(sorted(self.methods)[:20]) or "none"
@@ -192,7 +192,7 @@ class Dispatcher:
             return None
         # defect nested_call_deadlocks: nested = False
         nested = self._service.instance in call.trail
-        if self._workers.admit(at_once=nested):
+        if self._workers.try_begin(at_once=nested):
             return call
         if self._workers.waiting >= limits.backlog:
             self._decline(call, Reason.FULL, f"{limits.backlog} calls are waiting")

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The threads of a server. One has the lead: it receives, and runs what it received itself, which is the fastest way
-to an answer. Another stands by: while something runs it checks every millisecond, and when the leader has been at the
-same call since the last check, it takes over the lead. So short methods are never handed from thread to thread, and
-long ones delay nothing: requests, cancellations and credit are always read.
+to an answer. It gives up the lead before it runs a call. Another thread stands by and checks every millisecond. If no
+call has ended since its last check, it takes the free lead. So short methods are never handed from thread to thread,
+and long ones delay nothing: requests, cancellations and credit are always read.
 
-`limit` methods run at once; later calls wait in `ready`, except calls nested inside one that is running: its worker
-waits for them, so they run beyond the limit. A free thread is always there, started when the last one begins to run a
-call; surplus threads end. When nothing is going on, all sleep.
+`limit` methods run at once; later calls wait in `_ready` and begin in the order in which they were received. A call
+nested inside one that is running does not wait there: its worker waits for it, so it runs beyond the limit. A free
+thread is always there, started when the last one begins to run a call; surplus threads end. When nothing is going on,
+all sleep.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Work(Protocol):
 
     def receive(self) -> MethodCall | None: ...
     def run(self, call: MethodCall) -> None: ...
-    def pressed(self) -> bool: ...
+    def has_requests(self) -> bool: ...
     def ring(self) -> None: ...
 
 
@@ -42,8 +43,9 @@ class WorkerThreads:
         self._changed = threading.Condition(self._mutex)
         self._ready: deque[MethodCall] = deque()
         self._threads: set[threading.Thread] = set()
-        self._started = 0  # calls so far
-        self._ticking = self._asleep = self._hurry = False
+        self._finished = 0  # calls so far
+        self._ticking = self._asleep = False
+        self._help_needed = False  # the thread that stands by is to join in now, not at its next check
         self.running = 0
         self.closing = False
 
@@ -65,8 +67,8 @@ class WorkerThreads:
         self._threads.add(thread)
         thread.start()
 
-    def admit(self, at_once: bool) -> bool:
-        """Return whether this thread may run a new call now, and count it; else the call is to be `put`."""
+    def try_begin(self, at_once: bool) -> bool:
+        """Count a new call as running if this thread may run it now; else return False: the call is to be `put`."""
         with self._mutex:
             if at_once or (self.running < self._limit and not self._ready):
                 self.running += 1
@@ -74,12 +76,12 @@ class WorkerThreads:
             return False
 
     def put(self, call: MethodCall) -> None:
-        """Let a thread run this call as soon as the limit allows."""
+        """Let a thread run this call, after those put before it, as soon as the limit allows."""
         self._ready.append(call)
         self._work.ring()
-        if self._asleep or self._hurry is False:
+        if self._asleep or not self._help_needed:
             with self._changed:
-                self._hurry = True
+                self._help_needed = True
                 self._changed.notify()
 
     def _next(self) -> MethodCall | None:
@@ -112,14 +114,14 @@ class WorkerThreads:
 
     def _run(self, call: MethodCall) -> None:
         unwatched = self._asleep or not self._ticking or len(self._threads) <= self.running
-        if unwatched or (self._limit > 1 and self._work.pressed()):
+        if unwatched or (self._limit > 1 and self._work.has_requests()):
             self._call_help()
         try:
             self._work.run(call)
         finally:
             with self._mutex:
                 self.running -= 1
-                self._started += 1
+                self._finished += 1
 
     def _call_help(self) -> None:
         with self._changed:
@@ -127,7 +129,9 @@ class WorkerThreads:
                 return
             if len(self._threads) <= self.running:
                 self._spawn()
-            self._hurry = self._hurry or (self.running < self._limit and self._work.pressed())
+            self._help_needed = self._help_needed or (
+                self.running < self._limit and self._work.has_requests()
+            )
             self._changed.notify_all()
 
     def _stand_by(self) -> bool:
@@ -140,14 +144,14 @@ class WorkerThreads:
             try:
                 self._tick()
             finally:
-                self._ticking = self._hurry = False
+                self._ticking = self._help_needed = False
                 self._changed.notify()  # another thread watches now
             return True
 
     def _tick(self) -> None:
         """Holding the condition's lock."""
-        quiet, started = 0, self._started
-        while not self.closing and not self._hurry:
+        quiet, finished = 0, self._finished
+        while not self.closing and not self._help_needed:
             if quiet > _QUIET_TICKS:
                 self._asleep = True
                 self._changed.wait()
@@ -155,10 +159,10 @@ class WorkerThreads:
             else:
                 self._changed.wait(_TICK_S)
             idle = self.running == 0
-            if not self._lead.locked() and (idle or started == self._started):
+            if not self._lead.locked() and (idle or finished == self._finished):
                 return
-            quiet = quiet + 1 if idle and started == self._started else 0
-            started = self._started
+            quiet = quiet + 1 if idle and finished == self._finished else 0
+            finished = self._finished
 
     def stop(self, grace_s: float) -> None:
         """Take no more calls; wait for those running, at most grace_s, and for the other threads."""
