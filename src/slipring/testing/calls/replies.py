@@ -25,7 +25,7 @@ class SteppedReplies(Replies):
         while not self._look(call):
             left = None if deadline is None else deadline - clock.monotonic()
             if left is not None and left <= 0:
-                raise call.late()
+                raise call.timeout_error()
             what = f"the answer to '{call.method}'"
             self._simulation.scheduler.block(lambda: self._may_continue(call), left, what)
 
@@ -36,7 +36,7 @@ class SteppedReplies(Replies):
             lambda: self._may_continue(call), left, lambda: self._look(call) or None
         )
         if not found:
-            raise call.late()
+            raise call.timeout_error()
 
     def _look(self, call: PendingCall) -> bool:
         """Read all available replies; return whether the call has one."""

@@ -148,7 +148,7 @@ class PendingCall:
             self._chunks.clear()
             self.ended = True
 
-    def late(self) -> Timeout:
+    def timeout_error(self) -> Timeout:
         return Timeout(f"'{self.method}' was not answered in time", argument="timeout")
 
     def wake(self) -> None:
@@ -191,7 +191,7 @@ class Replies:
     ) -> None:
         replies.spin_us = _SPIN_US
         self._replies, self._requests = replies, requests
-        self._lives = lives  # whether the server of this instance does
+        self._lives = lives  # returns whether the server of an instance lives
         self._calls: dict[int, PendingCall] = {}
         self._followers: dict[int, PendingCall] = {}
         self._lead = threading.Lock()
@@ -240,7 +240,7 @@ class Replies:
             while not (call.ended or call.values):
                 left = slice_s if deadline is None else deadline - time.monotonic()
                 if left <= 0:
-                    raise call.late()
+                    raise call.timeout_error()
                 if not self._read(slice_s if left > slice_s else left):
                     slice_s = min(2 * slice_s, _LAST_SLICE_S)
         finally:
@@ -259,7 +259,7 @@ class Replies:
                     continue
                 left = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
                 if not call.waiter.acquire(timeout=left) and not call.ready:
-                    raise call.late()
+                    raise call.timeout_error()
         finally:
             self._followers.pop(call.req_id, None)
             call.waiter = None
@@ -292,7 +292,7 @@ class Replies:
                 await asyncio.wait_for(call.future, left)
         except TimeoutError:
             if not call.ready:
-                raise call.late() from None
+                raise call.timeout_error() from None
         finally:
             call.future = None
             self._count_tasks(-1)
