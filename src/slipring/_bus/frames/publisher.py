@@ -43,8 +43,8 @@ class Filling(Unpicklable):
         "_array",
         "_base",
         "_buffer",
-        "_place",
         "_region",
+        "_stream",
         "_writer",
         "end_ns",
         "id",
@@ -53,9 +53,9 @@ class Filling(Unpicklable):
         "start_ns",
     )
 
-    def __init__(self, writer: FrameWriter, place: _Place, meta: Any, start_ns: int, end_ns: int) -> None:
+    def __init__(self, writer: FrameWriter, stream: _Stream, meta: Any, start_ns: int, end_ns: int) -> None:
         self._writer = writer
-        self._place = place
+        self._stream = stream
         self._region: Any = None
         self.meta = meta
         self.start_ns = start_ns
@@ -66,9 +66,9 @@ class Filling(Unpicklable):
     def __enter__(self) -> numpy.ndarray[Any, Any]:
         if self._region is not None or self.id is not None:
             raise RuntimeError("a frame is filled once: ask for another")
-        self._region, self._buffer = self._writer.take(self._place.number)
+        self._region, self._buffer = self._writer.take(self._stream.number)
         # Views of the array have the same base, so its count of references shows whether any is left.
-        self._base: Any = self._place.ndarray(self._place.shape, self._place.dtype, self._region)
+        self._base: Any = self._stream.ndarray(self._stream.shape, self._stream.dtype, self._region)
         self._array: Any = self._base[...]
         array: numpy.ndarray[Any, Any] = self._array
         return array
@@ -99,7 +99,7 @@ class Filling(Unpicklable):
                 self._writer.abort(region, buffer)
 
 
-class _Place:
+class _Stream:
     """One stream, with all that is needed to make its arrays."""
 
     __slots__ = ("dtype", "ndarray", "number", "shape")
@@ -117,8 +117,8 @@ class FramePublisher(Closing):
     def __init__(self, publisher: Publisher, writer: FrameWriter) -> None:
         self._publisher = publisher
         self._writer = writer
-        self._places = {
-            name: _Place(number, shape, dtypes.from_text(text, size, NEEDS))
+        self._streams = {
+            name: _Stream(number, shape, dtypes.from_text(text, size, NEEDS))
             for number, (name, shape, text, size, _) in enumerate(writer.streams())
         }
 
@@ -133,7 +133,7 @@ class FramePublisher(Closing):
         """Return a context manager: an array in a free buffer, sent on exit, discarded on an exception.
 
         Never waits: raises Full if every buffer is held. meta: bytes, or a value that JSON can write."""
-        return Filling(self._writer, self._place(stream), meta, start_ns or 0, end_ns or 0)
+        return Filling(self._writer, self._find(stream), meta, start_ns or 0, end_ns or 0)
 
     def send(self, array: Any, stream: str | None = None, meta: Any = None, **times: int) -> int:
         """Copy an array into a buffer and send it; return the frame's id."""
@@ -151,17 +151,17 @@ class FramePublisher(Closing):
         assert filling.id is not None
         return filling.id
 
-    def _place(self, stream: str | None) -> _Place:
-        if stream is None and len(self._places) == 1:
-            return next(iter(self._places.values()))
-        names = ", ".join(repr(name) for name in self._places)
+    def _find(self, stream: str | None) -> _Stream:
+        if stream is None and len(self._streams) == 1:
+            return next(iter(self._streams.values()))
+        names = ", ".join(repr(name) for name in self._streams)
         if stream is None:
             raise BadArgument(f"stream must be given; the streams are {names}", argument="stream")
-        if stream not in self._places:
+        if stream not in self._streams:
             raise TopicNotFound(
                 f"topic {self.topic!r} has no stream {stream!r}; its streams are {names}", argument="stream"
             )
-        return self._places[stream]
+        return self._streams[stream]
 
     @property
     def topic(self) -> str:
@@ -173,7 +173,7 @@ class FramePublisher(Closing):
 
     @property
     def streams(self) -> tuple[str, ...]:
-        return tuple(self._places)
+        return tuple(self._streams)
 
     @property
     def closed(self) -> bool:
