@@ -44,17 +44,16 @@ def is_leftover(tables: Tables, topic: str) -> bool:
 def remove_all(bus: TopicBus, service: str) -> int:
     """Remove the leftovers of one service and return how many. Topics that cannot be read or removed stay."""
     try:
-        topics = bus._names()
-        mine = [
-            topic
-            for topic in topics
+        clients = {
+            topic: found[2]
+            for topic in bus._names()
             if (found := protocol.REPLY_TOPIC.fullmatch(topic)) and found[1] == service
-        ]
-        living = _living_writers(bus._tables, service) if mine else set()
+        }
+        living = _living_writers(bus._tables, service) if clients else set()
     except SlipringError:
         return 0  # not readable for us
     # defect dead_reply_topics_stay: return 0
-    return sum(_remove(bus, topic) for topic in mine if topic[-16:] not in living)
+    return sum(_remove(bus, topic) for topic, client in clients.items() if client not in living)
 
 
 def _remove(bus: TopicBus, topic: str) -> bool:
