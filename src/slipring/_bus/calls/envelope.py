@@ -9,7 +9,7 @@ schema, from any program. Anything else raises Malformed. docs/spec/calls.md sho
     0   offset of the root table, "SLRC"
     8   vtable of Message: 10, 18, req_id at 8, payload_type at 16, payload at 4
     24  Message: offset to its vtable; 28 offset of the payload; 32 req_id; 40 payload_type
-    42  vtable of the payload, and from an even place on the payload's table
+    42  vtable of the payload, and from an even offset on the payload's table
 """
 
 from __future__ import annotations
@@ -292,20 +292,20 @@ class Table:
         return cls(buffer, _U32.unpack_from(buffer, 0)[0])
 
     def _field(self, number: int, width: int) -> int:
-        """Return the place of a field, 0 if it is absent."""
+        """Return the offset of a field in the message, 0 if it is absent."""
         if number >= self._fields:
             return 0
         offset: int = _U16.unpack_from(self._buffer, self._vtable + 4 + 2 * number)[0]
         if offset == 0:
             return 0
         _need(offset >= 4 and offset + width <= self._size, "a field outside its table")
-        place = self._at + offset
-        _need(place % width == 0, "a field that is not aligned")
-        return place
+        at = self._at + offset
+        _need(at % width == 0, "a field that is not aligned")
+        return at
 
     def _scalar(self, number: int, form: Struct) -> int:
-        place = self._field(number, form.size)
-        return int(form.unpack_from(self._buffer, place)[0]) if place else 0
+        at = self._field(number, form.size)
+        return int(form.unpack_from(self._buffer, at)[0]) if at else 0
 
     def u8(self, number: int) -> int:
         return self._scalar(number, _U8)
@@ -321,11 +321,11 @@ class Table:
 
     def _target(self, number: int) -> int:
         """Return the target of an offset field, 0 if it is absent."""
-        place = self._field(number, 4)
-        if not place:
+        at = self._field(number, 4)
+        if not at:
             return 0
-        target: int = place + _U32.unpack_from(self._buffer, place)[0]
-        _need(target > place and target % 4 == 0 and target + 4 <= len(self._buffer), "an offset to nowhere")
+        target: int = at + _U32.unpack_from(self._buffer, at)[0]
+        _need(target > at and target % 4 == 0 and target + 4 <= len(self._buffer), "an offset to nowhere")
         return target
 
     def table(self, number: int) -> Table:

@@ -28,12 +28,12 @@ KEPT_BYTES = 64 << 20
 def pieces(call: MethodCall, value: bytes | memoryview, *, part: bool) -> Iterator[bytes]:
     """Yield the messages that carry one value."""
     last = envelope.part if part else envelope.result
-    total, place, size = len(value), 0, call.caller.piece
+    total, start, size = len(value), 0, call.caller.piece
     view = memoryview(value)
-    while total - place > size:
-        yield envelope.chunk(call.req_id, total, view[place : place + size])
-        place += size
-    yield last(call.req_id, view[place:])
+    while total - start > size:
+        yield envelope.chunk(call.req_id, total, view[start : start + size])
+        start += size
+    yield last(call.req_id, view[start:])
 
 
 class _Answer:
