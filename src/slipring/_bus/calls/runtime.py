@@ -117,7 +117,9 @@ class Runtime:
     def await_requests(
         self, requests: Subscriber, bell: Bell, rings: int, timeout: float, changed: Callable[[], bool]
     ) -> None:
-        """Wait for a request, a ring of the bell since `rings`, or the timeout; `changed` allows to end it sooner."""
+        """Wait for a request, a ring of the bell since `rings`, or the timeout.
+
+        changed: only the stepped runtime uses it."""
         _native.wait((requests,), bell, rings, timeout, _SPIN_US)  # type: ignore[arg-type]  # our own bell
 
     def has_room(self, publisher: Publisher, message: bytes) -> bool:

@@ -87,7 +87,7 @@ class Connection:
             return self._connect()
 
     def _server_lives(self) -> bool:
-        """Whether the server of our Hello does."""
+        """Return whether the server that sent our Hello lives."""
         inspector, hello = self._inspector, self._hello
         if inspector is None or hello is None:
             return False

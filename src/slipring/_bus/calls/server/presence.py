@@ -26,7 +26,7 @@ _RETRY_EVERY_S = 0.005
 
 
 class Presence:
-    """Taken when made; Busy while another server lives."""
+    """The constructor takes the service; Busy while another server lives."""
 
     def __init__(self, bus: TopicBus, runtime: Runtime, service: str, mode: int | None) -> None:
         self._bus, self._runtime, self._service = bus, runtime, service
@@ -59,9 +59,9 @@ class Presence:
         try:
             self._publisher._subscribers()
         except TopicGone:
-            topic, place = protocol.presence_topic(self._service), self._bus.path
+            topic, directory = protocol.presence_topic(self._service), self._bus.path
             raise TopicGone(
-                f"service '{self._service}' ended: its topic '{topic}' in {place} was deleted under the "
+                f"service '{self._service}' ended: its topic '{topic}' in {directory} was deleted under the "
                 "server; start it again",
                 argument="service",
             ) from None
