@@ -2,6 +2,7 @@
 """Promise 23: each answer reaches its own call, with threads and asyncio on both sides."""
 
 import asyncio
+import contextlib
 import threading
 
 import pytest
@@ -63,6 +64,29 @@ def test_methods_run_at_once_up_to_the_number_of_workers(bus, background, gate, 
             assert len(gate.calls) == 3
             gate.opened.set()
             assert [caller.result() for caller in callers] == list(range(5))
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+def test_waiting_calls_begin_in_the_order_in_which_they_were_received(
+    bus, background, gate, eventually, clients
+):
+    with bus.server("calc") as server, contextlib.ExitStack() as stack:
+        begun = []
+        server.method(gate, name="gate")
+        server.method(begun.append, name="begin")
+        server.start()
+        connected = [stack.enter_context(bus.client("calc", timeout=60)) for _ in range(clients)]
+        running = background(connected[0].call, "gate")
+        gate.entered.acquire()
+        waiting = []
+        for number in range(6):
+            waiting.append(background(connected[number % clients].call, "begin", number))
+            eventually(lambda: server.stats()["waiting"] == len(waiting), "the call waiting")
+        assert begun == []
+        gate.opened.set()
+        for caller in (running, *waiting):
+            caller.result()
+        assert begun == list(range(6))
 
 
 def test_a_long_method_holds_up_no_short_one_when_there_is_a_second_worker(bus, background, gate):
