@@ -176,7 +176,12 @@ def test_too_many_tasks_are_refused_with_full(bus, background, eventually):
         server.start()
         client = bus.client("calc", timeout=60)
         callers = [background(client.call, "patient") for _ in range(2)]
-        eventually(lambda: server.stats()["running"] == 2, "two tasks running")
+        eventually(
+            lambda: server.stats()["running"] == 2 or any(caller.done for caller in callers),
+            "two tasks running, or a caller that has ended",
+        )
+        for caller in callers:
+            assert not caller.done, caller.result()  # which raises the error of the call
         with pytest.raises(slipring.Full, match="2 tasks"):
             client.call("patient")
         server.close()
