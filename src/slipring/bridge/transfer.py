@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One direction of a connection: large messages in pieces, and a bound for bytes that are not confirmed.
 
-A message that is larger than a piece is announced (L) and follows in pieces (D), in order. Every piece is a sign of
-life, so that a slow link stays alive during a large message. The sender asks for a confirmation (I, with the number of
-bytes sent) every second piece, and the receiver returns the number (O). Unconfirmed bytes are bounded. The rest waits
-at the sender, which can limit it. Pieces become larger while confirmations arrive soon, because each piece has a
-fixed cost.
+A message that is larger than a piece is announced (LARGE) and follows in pieces (PIECE), in order. Every piece is a
+sign of life, so that a slow link stays alive during a large message. The sender asks for a confirmation (PING, with the
+number of bytes sent) every second piece, and the receiver returns the number (PONG). A PING of 0 is a heartbeat: it
+confirms nothing. Unconfirmed bytes are bounded. The rest waits at the sender, which can limit it. Pieces become larger
+while confirmations arrive soon, because each piece has a fixed cost.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ SYNC, SYNCED = b"S", b"s"
 ATTACHED, FAILED = b"T", b"F"
 PING, PONG, BYE = b"I", b"O", b"Q"
 LARGE, PIECE = b"L", b"D"
+HEARTBEAT: Final = 0  # the number of a PING that is only a sign of life, and of a PONG that answers it
 _KINDS: Final[dict[bytes, tuple[struct.Struct, str]]] = {
     HELLO: (struct.Struct("<4sH16s"), "j"),  # magic, version, client id
     WELCOME: (struct.Struct("<H"), "j"),  # version

@@ -287,18 +287,20 @@ class Link:
             self._take(connection, connection.incoming.take(frames))
         if self.connected and time.monotonic() >= self._next_beat:
             self._next_beat = time.monotonic() + self._beat_s
-            connection.send(wire.plain(wire.PING, 0))
+            connection.send(wire.plain(wire.PING, wire.HEARTBEAT))
         connection.confirm()
         connection.outgoing.flush()
         self.queue.send(connection.outgoing.offer)
 
     def _take(self, connection: Connection, message: wire.Message | None) -> None:
-        if message is None or message.kind not in (wire.PING, wire.PONG) or message.numbers[0]:
+        if message is None:  # a piece
             self._progress = self._heard
-        if message is None:
             return
         kind, numbers, content = message
-        if kind == wire.PING and numbers[0]:
+        is_heartbeat = kind in (wire.PING, wire.PONG) and numbers[0] == wire.HEARTBEAT
+        if not is_heartbeat:
+            self._progress = self._heard
+        if kind == wire.PING and not is_heartbeat:
             connection.confirm(numbers[0])
         elif kind == wire.PONG:
             connection.outgoing.confirm(numbers[0])

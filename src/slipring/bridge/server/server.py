@@ -45,7 +45,8 @@ MOST_CLIENTS = 1024
 _MOST_IGNORED = 4096
 _MESSAGES_A_TURN = 64
 _TIDY_EVERY_S = 60.0
-_TAKEN_S, _TAKEN_CHECK_S = 0.1, 0.005
+_TAKEN_S = 0.1  # how long a request is postponed whose cursor or entry another client has
+_TAKEN_CHECK_S = 0.005  # of whether that client has lost its connection meanwhile
 _MISSED_HEARTBEATS = 4
 _WINDOW = Window()
 
@@ -299,7 +300,7 @@ class Server(Closing):
         if not others or now >= until:
             return False
         for other in others:
-            other.send_now(wire.plain(wire.PING, 0))
+            other.send_now(wire.plain(wire.PING, wire.HEARTBEAT))
         self._postponed.append(_Postponed(session, number, content, until))
         return True
 
@@ -382,7 +383,7 @@ class Server(Closing):
         """At each heartbeat: ping clients, send errors of removed or damaged topics, end sessions of silent clients."""
         for session in list(self._sessions.values()):
             if session.connected:
-                session.send_now(wire.plain(wire.PING, 0))
+                session.send_now(wire.plain(wire.PING, wire.HEARTBEAT))
                 with self._ending_on_error(session):
                     self._pump.report_failures(session)
             silent = now - session.heard > self.heartbeat_s * _MISSED_HEARTBEATS
