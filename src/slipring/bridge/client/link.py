@@ -24,7 +24,7 @@ from .. import error_codec, wire
 from ..address import Address
 from ..requirement import zmq
 from .connection import Connection, State, bridge_gone, handshake_denied
-from .request_queue import Call, RequestQueue, Then
+from .request_queue import AfterBreak, Call, RequestQueue, Then
 
 log = logger("bridge")
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 1.0
@@ -132,14 +132,14 @@ class Link:
         breaks."""
         number = self.number()
         frames = wire.with_json(wire.REQUEST, number, content={"request": name, **content})
-        call = Call(number, frames, owner, again, then)
+        call = Call(number, frames, owner, AfterBreak.SEND_AGAIN if again else AfterBreak.FAIL, then)
         self.call(call, timeout_s)
         return call.value
 
     def call(self, call: Call, timeout_s: float | None = -1.0) -> None:
         """Send a call and wait for its reply; raise its error. timeout_s: None forever, -1 as the address has it."""
         self.check()
-        self.queue.put(call)
+        self.queue.put_call(call)
         timeout_s = self.address.connect_timeout_s if timeout_s == -1.0 else timeout_s
         try:
             answered = self._answered(call, timeout_s)
@@ -171,7 +171,7 @@ class Link:
     def reopening_call(self, request: str, opening: dict[str, Any], then: Then) -> Call:
         number = self.number()
         frames = wire.with_json(wire.REQUEST, number, content={"request": request, **opening})
-        return Call(number, frames, None, None, then)
+        return Call(number, frames, None, AfterBreak.DROP, then)
 
     def leave(self, handle: Handle, request: str, **content: Any) -> None:
         """Close a handle, and wait until the server has done so."""
@@ -185,12 +185,12 @@ class Link:
         """Close a handle that was collected, without waiting."""
         if not self.is_forked:
             content = {"request": request, "handle": handle.handle, **content}
-            self.queue.post(wire.with_json(wire.REQUEST, self.number(), content=content))
+            self.queue.put_message(wire.with_json(wire.REQUEST, self.number(), content=content))
 
     def close(self) -> None:
         if self.is_forked or self._closing:
             return
-        self.queue.post(wire.plain(wire.BYE))
+        self.queue.put_message(wire.plain(wire.BYE))
         self._closing = True
         self.queue.ring()
         if threading.current_thread() is not self._thread:

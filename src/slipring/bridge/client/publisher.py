@@ -21,7 +21,7 @@ from slipring.errors import Closed, TooLarge
 from .. import wire
 from .connection import bridge_gone
 from .link import Handle, Link
-from .request_queue import Call
+from .request_queue import AfterBreak, Call
 
 if TYPE_CHECKING:
     pass
@@ -147,7 +147,7 @@ class RemotePublisher(PythonPublisher, Handle):
             wire.PUBLISH, number, self.handle, math.inf if seconds is None else seconds, records=records
         )
         self._number = max(self._number, records[-1].number)  # a number is used once, whatever becomes of it
-        call = Call(number, frames, self, True, None)
+        call = Call(number, frames, self, AfterBreak.SEND_AGAIN, None)
         waiting = None if seconds is None else seconds + self._link.address.connect_timeout_s
         try:
             self._link.call(call, waiting)

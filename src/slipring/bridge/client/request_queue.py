@@ -10,6 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from enum import Enum, auto
 from typing import Any
 
 from .. import error_codec, wire
@@ -17,17 +18,22 @@ from .. import error_codec, wire
 Then = Callable[[Any, Exception | None], None]
 
 
-class Call:
-    """A request or a publication: what is sent, and the reply.
+class AfterBreak(Enum):
+    """What becomes of a call without a reply on the next connection."""
 
-    again: whether it is sent again on the next connection. False: it could be done twice; it fails with the
-    connection. None: it makes sense on this connection only.
-    """
+    SEND_AGAIN = auto()
+    FAIL = auto()  # sent again it could be done twice
+    DROP = auto()  # it made sense on its own connection only
+
+
+class Call:
+    """A request or a publication: what is sent, and the reply."""
 
     def __init__(
-        self, number: int, frames: wire.Frames, owner: object, again: bool | None, then: Then | None
+        self, number: int, frames: wire.Frames, owner: object, after_break: AfterBreak, then: Then | None
     ):
-        self.number, self.frames, self.owner, self.again, self._then = number, frames, owner, again, then
+        self.number, self.frames, self.owner, self._then = number, frames, owner, then
+        self.after_break = after_break
         self.done = threading.Event()
         self.value: Any = None
         self.error: Exception | None = None
@@ -48,14 +54,15 @@ class RequestQueue:
         self.bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._lock = (
             threading.RLock()
-        )  # a handle may be collected, and post that, while its own thread has it
+        )  # a handle may be collected, and put a message, while its own thread has it
         self._outbox: deque[wire.Frames] = deque()
         self._acks: dict[int, Callable[[], wire.Frames]] = {}
         self._calls: dict[int, Call] = {}
 
     # For the program's threads
 
-    def put(self, call: Call) -> None:
+    def put_call(self, call: Call) -> None:
+        """Send a call, now or on the next connection."""
         with self._lock:
             self._calls[call.number] = call
             if self.connected:
@@ -66,7 +73,7 @@ class RequestQueue:
         with self._lock:
             self._calls.pop(call.number, None)
 
-    def post(self, frames: wire.Frames) -> bool:
+    def put_message(self, frames: wire.Frames) -> bool:
         """Send a message that needs no reply; False: there is no connection, and it is dropped."""
         with self._lock:
             if not self.connected:
@@ -128,14 +135,19 @@ class RequestQueue:
     def connect(self, reopening: Iterable[Call]) -> list[Call]:
         """Open handles again first, then send the calls again. Return those that must not be sent twice."""
         with self._lock:
-            self._calls = {number: call for number, call in self._calls.items() if call.again is not None}
+            self._calls = {
+                number: call
+                for number, call in self._calls.items()
+                if call.after_break is not AfterBreak.DROP
+            }
             unanswered = list(self._calls.values())
             for call in reopening:
                 self._calls[call.number] = call
                 self._outbox.append(call.frames)
-            self._outbox.extend(call.frames for call in unanswered if call.again and call.owner is None)
+            again = [call for call in unanswered if call.after_break is AfterBreak.SEND_AGAIN]
+            self._outbox.extend(call.frames for call in again if call.owner is None)
             self.connected = True
-        return [call for call in unanswered if not call.again]
+        return [call for call in unanswered if call.after_break is AfterBreak.FAIL]
 
     def send_again(self, handle: object) -> None:
         """Send again what was sent through a handle and not answered: the handle is open again."""

@@ -214,7 +214,7 @@ class RemoteSubscriber(PythonSubscriber, Handle):
         """Wait for all messages published before now, as far as the window has room for them."""
         token = self._link.number()
         deadline = time.monotonic() + self._link.silence_s
-        if not self._link.queue.post(wire.plain(wire.SYNC, self.handle, self._arrivals.epoch, token)):
+        if not self._link.queue.put_message(wire.plain(wire.SYNC, self.handle, self._arrivals.epoch, token)):
             return
         with self._changed:
             while self._synced < token and self._link.connected and self._error is None and not self._closed:
