@@ -30,13 +30,13 @@ def create(directory: str | os.PathLike[str], name: str) -> tuple[Path, Path]:
             f"name={name!r} is not a valid name of a key: use letters, digits, _ . and -, at most 100",
             argument="name",
         )
-    place = Path(directory)
+    folder = Path(directory)
     public, secret = zmq.curve_keypair()
     halves = b"public = " + public + b"\n", b"secret = " + secret + b"\n"
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(place / f"{name}{SECRET}", 0o600, _TITLE + b"Keep this file secret.\n" + b"".join(halves))
-        _write(place / f"{name}{PUBLIC}", 0o644, _TITLE + b"This half is public.\n" + halves[0])
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(folder / f"{name}{SECRET}", 0o600, _TITLE + b"Keep this file secret.\n" + b"".join(halves))
+        _write(folder / f"{name}{PUBLIC}", 0o644, _TITLE + b"This half is public.\n" + halves[0])
     except FileExistsError as error:
         raise BadArgument(
             f"{error.filename} exists and is not replaced: use another name, or remove it", argument="name"
@@ -45,7 +45,7 @@ def create(directory: str | os.PathLike[str], name: str) -> tuple[Path, Path]:
         raise SystemFault(
             f"cannot write keys: {error}", argument="directory", errno=error.errno or 0
         ) from None
-    return place / f"{name}{PUBLIC}", place / f"{name}{SECRET}"
+    return folder / f"{name}{PUBLIC}", folder / f"{name}{SECRET}"
 
 
 def _write(path: Path, mode: int, content: bytes) -> None:

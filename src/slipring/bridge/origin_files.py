@@ -39,9 +39,9 @@ def tidy(bus: Bus, directory: str | None = None, is_old: Any = None) -> None:
                 os.unlink(path)
                 os.close(descriptor)
     parent = os.path.dirname(directory)
-    for place in (directory, parent) if os.path.basename(parent) == ".bridge" else (directory,):
+    for folder in (directory, parent) if os.path.basename(parent) == ".bridge" else (directory,):
         with contextlib.suppress(OSError):
-            os.rmdir(place)
+            os.rmdir(folder)
 
 
 def _generation(bus: Bus, topic: str) -> str | None:

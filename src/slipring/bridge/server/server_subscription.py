@@ -86,13 +86,13 @@ class ServerSubscription:
         records: list[wire.Record] = []
         size = 0
         limit = 1 if self.conflate else min(BATCH_MESSAGES, self.window.messages)
-        place: tuple[int, int, int, int] = (self._sent_to, 0, 0, 0)
+        progress: tuple[int, int, int, int] = (self._sent_to, 0, 0, 0)  # position, tail, lost, filtered
         while len(records) < limit and size < BATCH_BYTES:
             message = self.subscriber.recv(0)
             _, lost, filtered, position, tail, _, _ = self.subscriber._counts()
             if message is None and records:
                 break  # what was passed over behind the last message gets a batch of its own
-            place = position, tail, lost, filtered
+            progress = position, tail, lost, filtered
             if message is None:
                 break
             body = message.body
@@ -100,13 +100,13 @@ class ServerSubscription:
             records.append(
                 wire.Record(message.seq, message.time_ns, lost, filtered, message.type, message.sender, body)
             )
-        if not records and place[0] == self._sent_to:
+        if not records and progress[0] == self._sent_to:
             return None
-        frames = wire.with_records(wire.BATCH, self.number, self.epoch, *place, records=records)
-        self._sent.append(_Sent(self._sent_to, place[0], len(records), size, frames))
+        frames = wire.with_records(wire.BATCH, self.number, self.epoch, *progress, records=records)
+        self._sent.append(_Sent(self._sent_to, progress[0], len(records), size, frames))
         self._messages += len(records)
         self._bytes += size
-        self._sent_to = place[0]
+        self._sent_to = progress[0]
         return frames
 
     def _begin_to_keep(self) -> None:
