@@ -120,37 +120,37 @@ class SteppedFrameReader:
             self._begin(reader, START_SEQ)
         while reader.peek() is not None:
             seq, entry = reader.position, reader.accept()
-            news = decode(entry.body)
-            hold = self._take_announced(news)
+            announcement = decode(entry.body)
+            hold = self._take_announced(announcement)
             if hold is not None:
                 self._received += 1
-                return self._describe(hold, news, entry, seq)
+                return self._describe(hold, announcement, entry, seq)
         if self._source.is_done_with_pool():
             self._follow()
         return None
 
-    def _take_announced(self, news: Announcement) -> Hold | None:
+    def _take_announced(self, announcement: Announcement) -> Hold | None:
         """None: it is lost."""
-        if self._source.pool is None or self._source.pool.generation != news.pool:
+        if self._source.pool is None or self._source.pool.generation != announcement.pool:
             self._follow()
         pool = self._source.pool
-        if pool is None or pool.generation != news.pool:
+        if pool is None or pool.generation != announcement.pool:
             return None  # of buffers that are no more: counted with the next id that is seen
-        expected = self._expected[news.stream]
-        missed = 0 if expected is _ANY_ID else max(0, news.id - expected)
+        expected = self._expected[announcement.stream]
+        missed = 0 if expected is _ANY_ID else max(0, announcement.id - expected)
         self._filtered += missed if self._conflate else 0
         self._lost += 0 if self._conflate else missed
-        self._expected[news.stream] = news.id + 1
-        buffer = pool.buffers[news.buffer]
-        if buffer.state is not SENT or buffer.number != news.number:
+        self._expected[announcement.stream] = announcement.id + 1
+        buffer = pool.buffers[announcement.buffer]
+        if buffer.state is not SENT or buffer.number != announcement.number:
             # defect stepped_overwritten_frame_uncounted: pass
             self._lost += 1
             return None
-        hold = Hold(pool, news.buffer)
+        hold = Hold(pool, announcement.buffer)
         pool.holds.append(hold)
         return hold
 
-    def _describe(self, hold: Hold, news: Announcement, entry: Entry, seq: int) -> Taken:
+    def _describe(self, hold: Hold, announcement: Announcement, entry: Entry, seq: int) -> Taken:
         source, pool = self._source, hold.pool
         source.holds = (*(one for one in source.holds if one in one.pool.holds), hold)
 
@@ -158,12 +158,13 @@ class SteppedFrameReader:
             hold.end()
             source._simulation.changed()
 
-        region = show(pool.buffers[news.buffer].content, ended)
+        region = show(pool.buffers[announcement.buffer].content, ended)
         source._note_received(seq)
         source._pass_point("held")
-        stream: Any = pool.streams[news.stream]
-        times = entry.time_ns, news.start_ns, news.end_ns
-        return region, stream, news.id, seq, news.run, *times, news.meta, news.meta_kind
+        stream: Any = pool.streams[announcement.stream]
+        times = entry.time_ns, announcement.start_ns, announcement.end_ns
+        meta = announcement.meta, announcement.meta_kind
+        return region, stream, announcement.id, seq, announcement.run, *times, *meta
 
     def streams(self) -> tuple[Stream, ...]:
         return () if self._source.pool is None else self._source.pool.streams

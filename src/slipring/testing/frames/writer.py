@@ -81,24 +81,25 @@ class SteppedFrameWriter:
     def _choose(self, stream: int) -> int | None:
         """Return the buffer to write next: of those that every reader has passed the one sent last, else the oldest.
         The newest frame is chosen only if there is no other."""
-        pool, places = self._pool, self._pool.of_stream(stream)
-        numbers = {place: self._number_in(place) for place in places}
-        newest = max(places, key=lambda place: numbers[place])
+        pool, buffers = self._pool, self._pool.of_stream(stream)
+        numbers = {buffer: self._number_in(buffer) for buffer in buffers}
+        newest = max(buffers, key=lambda buffer: numbers[buffer])
         newest = newest if numbers[newest] else -1
         # defect stepped_held_frame_overwritten: excluded = set(self._open)
         excluded = pool.held() | set(self._open)
-        free = [place for place in places if place not in excluded and place != newest]
+        free = [buffer for buffer in buffers if buffer not in excluded and buffer != newest]
         positions = [reader.position for reader in self._topic.readers if reader.index is not None]
         passed = min(positions, default=0)
-        hot = [place for place in free if numbers[place] and self._seqs.get(place, passed) + 1 < passed]
+        hot = [buffer for buffer in free if numbers[buffer] and self._seqs.get(buffer, passed) + 1 < passed]
         if hot:
-            return max(hot, key=lambda place: numbers[place])
+            return max(hot, key=lambda buffer: numbers[buffer])
         if free:
-            return min(free, key=lambda place: numbers[place])
+            return min(free, key=lambda buffer: numbers[buffer])
         return newest if newest >= 0 and newest not in excluded else None
 
-    def _number_in(self, place: int) -> int:
-        buffer = self._pool.buffers[place]
+    def _number_in(self, number: int) -> int:
+        """Return the number of the frame in a buffer, 0 if it has none."""
+        buffer = self._pool.buffers[number]
         return buffer.number if buffer.state is SENT else 0
 
     # Sending
@@ -113,25 +114,25 @@ class SteppedFrameWriter:
         pool = self._pool
         stream = next(number for number in range(len(pool.streams)) if buffer in pool.of_stream(number))
         counts = [count + (number == stream) for number, count in enumerate(self._counts)]
-        news = Announcement(
+        announcement = Announcement(
             pool.generation, self._number + 1, self._counts[stream],
             start_ns or self._open[buffer], end_ns or self._simulation.clock.time_ns(),
             buffer, stream, len(meta), meta_kind, self._run, tuple(counts), meta,
         )  # fmt: skip
         self._number += 1
-        place = pool.buffers[buffer]
-        place.content, place.state, place.number = bytes(region), SENT, self._number
+        written = pool.buffers[buffer]
+        written.content, written.state, written.number = bytes(region), SENT, self._number
         try:
             publisher = self._publisher
-            seq = publisher._send(news.encode(), pool.streams[stream][0], publisher.sender, None, 0)
+            seq = publisher._send(announcement.encode(), pool.streams[stream][0], publisher.sender, None, 0)
         except SlipringError:
-            place.state = FREE
+            written.state = FREE
             raise
         self._counts = counts
         self._seqs[buffer] = seq
         del self._open[buffer]
         region.ended = None
-        return news.id, seq
+        return announcement.id, seq
 
     def abort(self, region: Region, buffer: int, /) -> None:
         region.ended = None
