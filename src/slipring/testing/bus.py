@@ -214,21 +214,21 @@ class SteppedBus(Bus):
         if self._closed:
             raise Closed("this bus is closed")
         findings = []
-        for thing in self._simulation.things():
-            if cleanup.is_leftover(self._tables, thing.name):
+        for found in self._simulation.topics_and_cells():
+            if cleanup.is_leftover(self._tables, found.name):
                 action = "removed" if repair else "removed by the next client or server, or with repair"
                 problem = "the reply topic of a dead client"
-                findings.append(note(thing.name, problem, action))
+                findings.append(note(found.name, problem, action))
                 if repair:
-                    self._remove(thing.name)
+                    self._remove(found.name)
                 continue
-            dead = thing.dead()
+            dead = found.dead()
             if dead:
                 action = "cleared" if repair else "cleared by the next attach, or with repair"
                 problem = f"{dead} table {'entry' if dead == 1 else 'entries'} of dead processes"
-                findings.append(note(thing.name, problem, action))
+                findings.append(note(found.name, problem, action))
             if repair:
-                thing.sweep(self._simulation.clock.time_ns())
+                found.sweep(self._simulation.clock.time_ns())
         return findings
 
     # Handles

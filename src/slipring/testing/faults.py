@@ -18,7 +18,7 @@ from .ports.handle import KILLED, OPEN, Handle
 from .ports.subscriber import SteppedSubscriber
 
 if TYPE_CHECKING:
-    from .cells.cells import Place
+    from .cells.cells import EndEntry
     from .ring.reader import Reader
     from .simulation import Simulation
 
@@ -60,14 +60,14 @@ def _handles(victim: Any) -> Iterable[Handle]:
     return handles
 
 
-def _readers(simulation: Simulation, target: Any) -> list[Reader] | list[Place]:
+def _readers(simulation: Simulation, target: Any) -> list[Reader] | list[EndEntry]:
     if isinstance(target, str) and target in simulation.cells:
         return simulation.cells[target].readers
     if isinstance(target, CellsReader):
         return [
-            place
-            for place in simulation.cells[target.name].readers
-            if place is getattr(target._end, "_place", None)
+            entry
+            for entry in simulation.cells[target.name].readers
+            if entry is getattr(target._end, "_end_entry", None)
         ]
     if isinstance(target, str):
         return [reader for reader in simulation.topic(target).readers if reader.alive and not reader.reliable]

@@ -21,7 +21,7 @@ from .schedule.scheduler import Scheduler
 if TYPE_CHECKING:
     from slipring._bus.wait import Waitable, Waits
 
-    from .cells.cells import Place, SteppedCells
+    from .cells.cells import EndEntry, SteppedCells
     from .ring.reader import Reader
     from .schedule.aio import Ready, Sleepers
 
@@ -38,7 +38,7 @@ class Delivery(NamedTuple):
     lost: bool
 
 
-class Early(Protocol):
+class Unattached(Protocol):
     """A subscriber whose topic does not exist yet."""
 
     def _attach(self, *, is_new: bool) -> None:
@@ -55,7 +55,7 @@ class Simulation:
         self.cells: dict[str, SteppedCells] = {}
         self.trace: list[str] = []
         self.sleepers: Sleepers | None = None  # made when asyncio is used
-        self.early: weakref.WeakValueDictionary[int, Early] = weakref.WeakValueDictionary()
+        self.unattached: weakref.WeakValueDictionary[int, Unattached] = weakref.WeakValueDictionary()
         self._start_ns = start_ns
         # defect stepped_choice_by_hash_seed: self._random = random.Random(hash(str(seed)))
         self._random = random.Random(seed)
@@ -92,25 +92,25 @@ class Simulation:
             text = f"the name '{name}' belongs to {other} on this bus, asked for {asked}: use another name"
             raise TopicExists(text, argument="topic", found=other, asked=asked)
 
-    def things(self) -> list[Topic | SteppedCells]:
+    def topics_and_cells(self) -> list[Topic | SteppedCells]:
         """Return topics and cells, in a fixed order."""
         return [*self.topics.values(), *self.cells.values()]
 
     # Deliveries
 
-    def pending(self) -> list[tuple[Topic | SteppedCells, Reader | Place, int]]:
+    def pending(self) -> list[tuple[Topic | SteppedCells, Reader | EndEntry, int]]:
         """Return the next delivery of each subscriber that has one, in a fixed order."""
-        self._attach_the_early()
+        self._attach_to_new_topics()
         return [
             (topic, reader, seq)
-            for topic in self.things()
+            for topic in self.topics_and_cells()
             for reader in topic.readers
             if reader.alive and (seq := reader.next_delivery()) is not None
         ]
 
-    def _attach_the_early(self) -> None:
+    def _attach_to_new_topics(self) -> None:
         """Attach subscribers that are older than their topics. Messages sent meanwhile are in flight to them."""
-        for _, subscriber in sorted(self.early.items()):
+        for _, subscriber in sorted(self.unattached.items()):
             try:
                 subscriber._attach(is_new=True)
             except SlipringError:
@@ -121,7 +121,7 @@ class Simulation:
         pending = self.pending()
         return self._deliver(*self.choose(pending)) if pending else None
 
-    def _deliver(self, topic: Topic | SteppedCells, reader: Reader | Place, seq: int) -> Delivery:
+    def _deliver(self, topic: Topic | SteppedCells, reader: Reader | EndEntry, seq: int) -> Delivery:
         arrives = reader.deliver(seq)
         self.note(f"{'deliver' if arrives else 'lose'} {topic.name} {seq} to {reader.label}")
         self.changed()

@@ -19,7 +19,7 @@ _LINE = 64  # a cell begins on a cache line, as in shared memory
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class EndEntry:
     """The entry of the writer or the reader. That of a killed one stays until it is replaced or cleared."""
 
     cells: SteppedCells
@@ -44,16 +44,16 @@ class Place:
 
 class SteppedCells:
     def __init__(
-        self, name: str, size: int, depth: int, mode: int, format: str, born: tuple[int, int]
+        self, name: str, size: int, depth: int, mode: int, format: str, generation: int, created_ns: int
     ) -> None:
         self.name, self.size, self.depth, self.mode, self.format = name, size, depth, mode, format
-        self.generation, self.created_ns = born
+        self.generation, self.created_ns = generation, created_ns
         self.count = 2 * depth + 1
         self.stride = -(-size // _LINE) * _LINE
         self.memory = bytearray(self.count * self.stride)
         self.own = 0  # the writer's
         self.gone = False
-        self.places: dict[str, Place] = {}  # "writer", "reader"
+        self.entries: dict[str, EndEntry] = {}  # "writer", "reader"
         self.position = self.received = self.skipped = 0  # over all readers' lives
         self._free = list(range(1, self.count))
         self._arrived: dict[int, int] = {}  # elements not taken, by sequence: their cells
@@ -66,9 +66,9 @@ class SteppedCells:
         return self._tail + len(self._flying)
 
     @property
-    def readers(self) -> list[Place]:
+    def readers(self) -> list[EndEntry]:
         """The reader that elements are delivered to, if there is one."""
-        return [place for kind, place in self.places.items() if kind == "reader" and place.alive]
+        return [entry for kind, entry in self.entries.items() if kind == "reader" and entry.alive]
 
     def check(self) -> None:
         if self.gone:
@@ -132,30 +132,30 @@ class SteppedCells:
 
     # Ends
 
-    def sit_down(self, kind: str, number: int) -> Place:
-        there = self.places.get(kind)
+    def attach(self, kind: str, number: int) -> EndEntry:
+        there = self.entries.get(kind)
         # defect stepped_second_end_accepted: if False:
         if there is not None and there.alive:
             raise Busy(f"cells '{self.name}' already have a live {kind}", argument="topic")
-        place = self.places[kind] = Place(self, number, f"{kind[0]}{number}")
-        return place
+        entry = self.entries[kind] = EndEntry(self, number, f"{kind[0]}{number}")
+        return entry
 
-    def leave(self, kind: str, place: Place, *, orderly: bool) -> None:
+    def detach(self, kind: str, entry: EndEntry, *, orderly: bool) -> None:
         """The entry of a killed one stays."""
-        place.alive = False
-        if orderly and self.places.get(kind) is place:
-            del self.places[kind]
+        entry.alive = False
+        if orderly and self.entries.get(kind) is entry:
+            del self.entries[kind]
 
     def dead(self) -> int:
-        return sum(not place.alive for place in self.places.values())
+        return sum(not entry.alive for entry in self.entries.values())
 
     def sweep(self, now_ns: int) -> None:
         """Remove the entries of killed handles."""
-        self.places = {kind: place for kind, place in self.places.items() if place.alive}
+        self.entries = {kind: entry for kind, entry in self.entries.items() if entry.alive}
 
     def _rows(self, kind: str) -> list[dict[str, Any]]:
-        place = self.places.get(kind)
-        return [] if place is None else [{"pid": os.getpid(), "alive": place.alive}]
+        entry = self.entries.get(kind)
+        return [] if entry is None else [{"pid": os.getpid(), "alive": entry.alive}]
 
     def stats(self) -> dict[str, Any]:
         return {

@@ -28,7 +28,7 @@ class _End(Handle):
         self.topic = cells.name
         super().__init__(simulation)
         self._cells = cells
-        self._place = cells.sit_down(self.kind, self._number)
+        self._end_entry = cells.attach(self.kind, self._number)
         self._lent = 0  # regions in use: while there are any, the end keeps its entry
         self._begin()
 
@@ -43,12 +43,12 @@ class _End(Handle):
 
     def _given_back(self, number: int) -> None:
         self._lent -= 1
-        if self.closed and not self._lent and self._place.alive:
-            self._cells.leave(self.kind, self._place, orderly=True)
+        if self.closed and not self._lent and self._end_entry.alive:
+            self._cells.detach(self.kind, self._end_entry, orderly=True)
 
     def _detach(self, *, orderly: bool) -> None:
         if not orderly or not self._lent:
-            self._cells.leave(self.kind, self._place, orderly=orderly)
+            self._cells.detach(self.kind, self._end_entry, orderly=orderly)
 
 
 class SteppedCellsWriter(_End):

@@ -35,9 +35,9 @@ class SteppedStore:
         elif found is None:
             raise self._missing(name)
         if found is None:
-            born = simulation.generation(), simulation.clock.time_ns()
+            generation, now_ns = simulation.generation(), simulation.clock.time_ns()
             simulation.cells[name] = SteppedCells(
-                name, size, depth or _DEFAULT_DEPTH, mode or 0o600, format, born
+                name, size, depth or _DEFAULT_DEPTH, mode or 0o600, format, generation, now_ns
             )
             simulation.note(f"create cells {name}")
         elif size and not exist_ok:

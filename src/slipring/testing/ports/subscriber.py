@@ -40,7 +40,7 @@ class SteppedSubscriber(PythonSubscriber, Handle):
         self._attach(is_new=False)
         self._begin()
         if self._reader is None:
-            simulation.early[self._number] = self
+            simulation.unattached[self._number] = self
 
     def _attach(self, *, is_new: bool) -> None:
         """Attach to the topic if it exists."""
@@ -50,7 +50,7 @@ class SteppedSubscriber(PythonSubscriber, Handle):
         now_ns = self._simulation.clock.time_ns()
         self._reader = topic.attach_reader(self._number, self._options, is_new, now_ns)
         self._topic = topic
-        self._simulation.early.pop(self._number, None)
+        self._simulation.unattached.pop(self._number, None)
         self._simulation.settled(topic)
 
     @property
@@ -138,7 +138,7 @@ class SteppedSubscriber(PythonSubscriber, Handle):
 
         return Held(message, release)
 
-    # Places
+    # Positions
 
     def _seek(self, start: int, seq: int, /) -> None:
         reader = self._enter()
@@ -169,7 +169,7 @@ class SteppedSubscriber(PythonSubscriber, Handle):
         return reader.received, reader.lost, reader.filtered, reader.position, tail, index, reader.reliable
 
     def _detach(self, *, orderly: bool) -> None:
-        self._simulation.early.pop(self._number, None)
+        self._simulation.unattached.pop(self._number, None)
         if self._topic is not None and self._reader is not None:
             self._last_tail = self._reader.ring.tail
             self._topic.detach_reader(self._reader, self._simulation.clock.time_ns(), orderly=orderly)

@@ -66,15 +66,15 @@ class Reader:
         self._settled = 0  # a conflating reader has counted what it passed up to here …
         self._settled_messages = 0  # … in all, received or filtered
 
-    # Places
+    # Positions
 
     def go_to(self, start: int, seq: int) -> None:
         ring = self.ring
         if start == START_SEQ and seq > ring.tail:
             text = f"start={seq} has not been published yet: the next sequence is {ring.tail}"
             raise BadArgument(text, argument="start")
-        places = {START_NEW: ring.tail, START_OLDEST: ring.oldest, START_SEQ: seq}
-        self.position = ring.newest() if start == START_LAST else places[start]
+        positions = {START_NEW: ring.tail, START_OLDEST: ring.oldest, START_SEQ: seq}
+        self.position = ring.newest() if start == START_LAST else positions[start]
         self._looked_from = None
         self._catch_up()
         self.visible = max(self.visible, self.position)
