@@ -10,7 +10,7 @@ from slipring import BadArgument
 from slipring.pipelines.lake import DamagedLake, Lake, LakeBusy, NotALake
 from slipring.pipelines.lake.generations import contents
 from slipring.pipelines.lake.locks import lock
-from slipring.pipelines.lake.log import SNAPSHOT_EVERY
+from slipring.pipelines.lake.log import SNAPSHOT_EVERY, sealed, write_new
 
 
 def test_a_batch_is_committed_once_and_seen_by_others(lake, session):
@@ -37,6 +37,35 @@ def test_a_file_that_the_log_does_not_name_is_not_part_of_the_recording(lake, se
     filling.staged(lake, ("a", filling.messages("a", 5, 9)))
     (lake.path / "messages/topic=a/date=2026-01-01/other.parquet").write_bytes(b"PAR1")
     assert filling.rows(Lake.open(lake.path), "a") == filling.expected("a", 5)
+
+
+def session_entry(name):
+    return {"kind": "session", "session": name, "time_ns": 1, "about": {}}
+
+
+def test_a_log_entry_is_not_replaced(lake):
+    number = lake.log.append(lambda _: session_entry("first"))
+    path = lake.log.path(number)
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError):
+        write_new(path, sealed("entry", session_entry("second")))
+    assert path.read_bytes() == before
+    assert not list(path.parent.glob(".*")), "the temporary file is removed"
+
+
+def test_a_writer_whose_number_was_taken_decides_again(lake):
+    """Another writer takes the number after the first decision and before the commit."""
+    other, taken = Lake.open(lake.path), []
+
+    def decide(state):
+        if not taken:
+            taken.append(other.log.append(lambda _: session_entry("other")))
+        return session_entry(f"mine after {list(state.sessions)}")
+
+    number = lake.log.append(decide)
+    assert taken == [number - 1]
+    assert lake.log.entry(number - 1) == session_entry("other")
+    assert lake.log.entry(number) == session_entry("mine after ['other']")
 
 
 def test_writers_that_race_for_a_number_both_commit(lake):
