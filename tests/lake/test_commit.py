@@ -10,7 +10,7 @@ from slipring import BadArgument
 from slipring.pipelines.lake import DamagedLake, Lake, LakeBusy, NotALake
 from slipring.pipelines.lake.generations import contents
 from slipring.pipelines.lake.locks import lock
-from slipring.pipelines.lake.log import SNAPSHOT_EVERY, sealed, write_new
+from slipring.pipelines.lake.log import SNAPSHOT_EVERY, link_new, sealed
 
 
 def test_a_batch_is_committed_once_and_seen_by_others(lake, session):
@@ -48,7 +48,7 @@ def test_a_log_entry_is_not_replaced(lake):
     path = lake.log.path(number)
     before = path.read_bytes()
     with pytest.raises(FileExistsError):
-        write_new(path, sealed("entry", session_entry("second")))
+        link_new(path, sealed("entry", session_entry("second")))
     assert path.read_bytes() == before
     assert not list(path.parent.glob(".*")), "the temporary file is removed"
 

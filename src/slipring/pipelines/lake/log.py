@@ -49,8 +49,18 @@ def unsealed(name: str, data: bytes) -> Json:
     return value
 
 
-def write_new(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Write a file completely or not at all; FileExistsError if it exists, unless replace is set."""
+def link_new(path: Path, data: bytes) -> None:
+    """Create a file completely or not at all; FileExistsError if there is one of that name."""
+    _write(path, data, os.link)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Replace a file as a whole, or create it."""
+    _write(path, data, os.replace)
+
+
+def _write(path: Path, data: bytes, name: Callable[[Path, Path], None]) -> None:
+    """Write a temporary file, force it to disk, and give it its name with `name(temporary, path)`."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with open(temporary, "xb") as file:
@@ -58,10 +68,7 @@ def write_new(path: Path, data: bytes, *, replace: bool = False) -> None:
             file.flush()
             os.fsync(file.fileno())
         kill_points.reached("entry written")
-        if replace:
-            os.replace(temporary, path)
-        else:
-            os.link(temporary, path)
+        name(temporary, path)
     except FileExistsError:
         raise
     except OSError as error:
@@ -95,7 +102,7 @@ class Log:
                 return None
             number = self.state.number
             try:
-                write_new(self.path(number), sealed("entry", entry))
+                link_new(self.path(number), sealed("entry", entry))
             except FileExistsError:
                 # defect lake_append_gives_up: return None
                 continue  # another writer was faster: decide again, with its entry
@@ -103,7 +110,7 @@ class Log:
             return number
 
     def refresh(self) -> None:
-        """Read new entries."""
+        """Read new entries, and write the snapshot that follows every hundredth."""
         while (entry := self._entry(self.state.number)) is not None:
             try:
                 self.state.apply(entry)
@@ -165,7 +172,7 @@ class Log:
         if path.exists() or not os.access(self.directory, os.W_OK):
             return
         try:
-            write_new(path, sealed("state", self.state.to_json()))
+            link_new(path, sealed("state", self.state.to_json()))
         except FileExistsError:
             return  # another process wrote it
         older = self.directory / f"{self.state.number - 2 * SNAPSHOT_EVERY:08d}.snapshot"

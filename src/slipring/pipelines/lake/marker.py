@@ -13,7 +13,7 @@ from slipring.errors import BadArgument
 
 from .errors import DamagedLake, NotALake, fault
 from .local_path import local
-from .log import write_new
+from .log import link_new
 from .validation import Struct, checked, parsed
 
 FORMAT, VERSION = "slipring-lake", 1
@@ -71,7 +71,7 @@ def _make_parts(where: Path, table: str) -> None:
         (where / part).mkdir(exist_ok=True)
     text = json.dumps({"format": FORMAT, "version": VERSION, "id": uuid.uuid4().hex[:12], "table": table})
     try:
-        write_new(where / MARKER, (text + "\n").encode())
+        link_new(where / MARKER, (text + "\n").encode())
     except FileExistsError:
         return  # another process made it at the same time
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import TopicGone, TopicNotFound
 
 from .errors import DamagedLake, fault
-from .log import write_new
+from .log import replace
 from .model import Json
 from .validation import Number, Struct, decoded, field, plain
 
@@ -92,4 +92,4 @@ def note(lake: Lake, bus: slipring.Bus, topic: str) -> None:
     known["generations"][generation] = {fact: stats[fact] for fact in FACTS if fact in stats}
     path = lake.path / "_topics" / f"{topic}.json"
     if json.dumps(known, sort_keys=True) != before or not path.exists():
-        write_new(path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode(), replace=True)
+        replace(path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
