@@ -7,14 +7,14 @@ import threading
 import pytest
 
 import slipring
-from slipring._bus.ranges import COLUMNS, Ranges
+from slipring._bus.ranges import COLUMNS, RangeReader
 
 ALL = (*COLUMNS,)
 
 
-def rows(ranges, start, end, **how):
+def rows(reader, start, end, **how):
     found = []
-    for batch in ranges.batches(start, end, columns=ALL, **how):
+    for batch in reader.batches(start, end, columns=ALL, **how):
         batch.validate(full=True)
         found += batch.to_pylist()
     return found
@@ -34,8 +34,8 @@ def test_messages_come_out_with_every_column_that_is_asked_for(bus):
     publisher = bus.publisher("t", sender="gyro")
     for i in range(5):
         publisher.send(bytes([i]) * i, type=f"type-{i % 2}")
-    with Ranges(bus, "t") as ranges:
-        found = rows(ranges, 1, 4)
+    with RangeReader(bus, "t") as reader:
+        found = rows(reader, 1, 4)
         assert [row["value"] for row in found] == [b"\1", b"\2\2", b"\3\3\3"]
         assert [row["type"] for row in found] == ["type-1", "type-0", "type-1"]
         assert {row["sender"] for row in found} == {"gyro"}
@@ -44,7 +44,7 @@ def test_messages_come_out_with_every_column_that_is_asked_for(bus):
         assert all(row["received_ns"] >= row["timestamp_ns"] for row in found)
         assert {row["generation"] % 2**64 for row in found} == {bus.stats("t")["generation"]}
         assert_contiguous(found, 1, 4)
-        (batch,) = ranges.batches(0, 5, columns=["value", "offset"])
+        (batch,) = reader.batches(0, 5, columns=["value", "offset"])
         assert batch.schema.names == ["value", "offset"]
         assert all(field.nullable for field in batch.schema)
 
@@ -53,8 +53,8 @@ def test_batches_are_closed_by_bytes_and_lose_no_row_between_them(bus):
     publisher = bus.publisher("t")
     for i in range(1000):
         publisher.send(struct.pack("q", i) * 8)
-    with Ranges(bus, "t") as ranges:
-        batches = list(ranges.batches(0, 1000, size=8000))
+    with RangeReader(bus, "t") as reader:
+        batches = list(reader.batches(0, 1000, size=8000))
         assert len(batches) == 10
         assert [o for b in batches for o in b["offset"].to_pylist()] == list(range(1000))
 
@@ -62,23 +62,23 @@ def test_batches_are_closed_by_bytes_and_lose_no_row_between_them(bus):
 def test_what_is_committed_ends_before_a_claim_that_is_still_open(bus):
     publisher = bus.publisher("t")
     publisher.send(b"a")
-    with Ranges(bus, "t") as ranges:
+    with RangeReader(bus, "t") as reader:
         with publisher.loan(8) as view:
             publisher.send(b"after")
-            assert ranges.committed(0) == 1
+            assert reader.settled_end(0) == 1
             view[:] = bytes(8)
-        assert ranges.committed(0) == 3
+        assert reader.settled_end(0) == 3
 
 
 def test_limits_of_rows_and_bytes_leave_one_at_least(bus):
     publisher = bus.publisher("t")
     for _ in range(10):
         publisher.send(bytes(100))
-    with Ranges(bus, "t") as ranges:
-        assert ranges.committed(0, rows=3) == 3
-        assert ranges.committed(2, size=250) == 4
-        assert ranges.committed(2, size=1) == 3
-        assert ranges.committed(10) == 10
+    with RangeReader(bus, "t") as reader:
+        assert reader.settled_end(0, rows=3) == 3
+        assert reader.settled_end(2, size=250) == 4
+        assert reader.settled_end(2, size=1) == 3
+        assert reader.settled_end(10) == 10
 
 
 def test_an_aborted_loan_is_a_hole_without_loss(bus):
@@ -87,13 +87,13 @@ def test_an_aborted_loan_is_a_hole_without_loss(bus):
     with pytest.raises(RuntimeError), publisher.loan(8):
         raise RuntimeError
     publisher.send(b"b")
-    with Ranges(bus, "t") as ranges:
-        found = rows(ranges, 0, 3, gaps=True)
+    with RangeReader(bus, "t") as reader:
+        found = rows(reader, 0, 3, gaps=True)
         assert_contiguous(found, 0, 3)
         assert [(row["value"], row["lost"]) for row in found] == [(b"a", 0), (None, 0), (b"b", 0)]
         assert found[1]["sender"] is found[1]["type"] is found[1]["timestamp"] is None
-        assert [row["value"] for row in rows(ranges, 0, 3)] == [b"a", b"b"]
-        assert ranges.lost == 0
+        assert [row["value"] for row in rows(reader, 0, 3)] == [b"a", b"b"]
+        assert reader.lost == 0
 
 
 def test_an_aborted_loan_at_the_end_of_a_range_belongs_to_it(bus):
@@ -101,8 +101,8 @@ def test_an_aborted_loan_at_the_end_of_a_range_belongs_to_it(bus):
     with pytest.raises(RuntimeError), publisher.loan(8):
         raise RuntimeError
     publisher.send(b"b")
-    with Ranges(bus, "t") as ranges:
-        assert_contiguous(rows(ranges, 0, 1, gaps=True), 0, 1)
+    with RangeReader(bus, "t") as reader:
+        assert_contiguous(rows(reader, 0, 1, gaps=True), 0, 1)
 
 
 def test_what_was_overwritten_is_counted_in_the_range_it_belongs_to(bus):
@@ -115,14 +115,14 @@ def test_what_was_overwritten_is_counted_in_the_range_it_belongs_to(bus):
                 raise RuntimeError
         else:
             publisher.send(struct.pack("q", i))
-    with Ranges(bus, "t") as ranges:
+    with RangeReader(bus, "t") as reader:
         lost = got = 0
         for start in range(0, 500, 50):  # some wholly gone, one half gone, one whole
-            found = rows(ranges, start, start + 50, gaps=True)
+            found = rows(reader, start, start + 50, gaps=True)
             assert_contiguous(found, start, start + 50)
             lost += sum(row["lost"] for row in found)
             got += sum(row["value"] is not None for row in found)
-        assert ranges.lost == lost > 0
+        assert reader.lost == lost > 0
         assert lost + got == 500 - aborted
 
 
@@ -139,15 +139,15 @@ def test_a_fast_publisher_cannot_make_a_reader_of_ranges_wrong(bus):
     thread = threading.Thread(target=publish)
     thread.start()
     try:
-        with Ranges(bus, "t") as ranges:
+        with RangeReader(bus, "t") as reader:
             at, lost = 0, 0
             while at < 30_000 or lost == 0:
-                end = ranges.committed(at)
-                found = rows(ranges, at, end, gaps=True, size=4096)
+                end = reader.settled_end(at)
+                found = rows(reader, at, end, gaps=True, size=4096)
                 assert_contiguous(found, at, end)
                 for row in found:
                     assert row["value"] is None or row["value"] == struct.pack("q", row["offset"]) * 20
-                lost = ranges.lost
+                lost = reader.lost
                 at = end
     finally:
         stop.set()
@@ -158,41 +158,41 @@ def test_times_find_their_sequence(bus):
     publisher = bus.publisher("t")
     for time_ns in (100, 200, 300):
         publisher._send_as(b"x", "", "", time_ns, None)
-    with Ranges(bus, "t") as ranges:
-        assert [ranges.at_time(t) for t in (0, 100, 101, 300, 301)] == [0, 0, 1, 2, 3]
+    with RangeReader(bus, "t") as reader:
+        assert [reader.at_time(t) for t in (0, 100, 101, 300, 301)] == [0, 0, 1, 2, 3]
 
 
 def test_wrong_ranges_are_errors_that_name_the_argument(bus):
     bus.publisher("t").send(b"x")
     with pytest.raises(slipring.TopicNotFound):
-        Ranges(bus, "missing")
-    with Ranges(bus, "t") as ranges:
+        RangeReader(bus, "missing")
+    with RangeReader(bus, "t") as reader:
         with pytest.raises(slipring.BadArgument) as caught:
-            list(ranges.batches(0, 2))
+            list(reader.batches(0, 2))
         assert caught.value.argument == "end"
         with pytest.raises(slipring.BadArgument) as caught:
-            list(ranges.batches(0, 1, columns=["nonsense"]))
+            list(reader.batches(0, 1, columns=["nonsense"]))
         assert caught.value.argument == "columns"
-        assert list(ranges.batches(0, 0)) == []
+        assert list(reader.batches(0, 0)) == []
     with pytest.raises(slipring.Closed):
-        ranges.oldest()
+        reader.oldest()
 
 
 def test_a_removed_topic_is_noticed(bus):
     bus.publisher("t").send(b"x")
-    with Ranges(bus, "t") as ranges:
+    with RangeReader(bus, "t") as reader:
         bus.remove("t")
         with pytest.raises(slipring.TopicGone):
-            ranges.committed(0)
+            reader.settled_end(0)
         with pytest.raises(slipring.TopicGone):
-            list(ranges.batches(0, 1))
+            list(reader.batches(0, 1))
 
 
 def test_a_range_takes_no_entry_and_holds_nothing_back(bus):
     publisher = bus.publisher("t", delivery="reliable", capacity="64KiB")
     publisher.send(b"x")
-    with Ranges(bus, "t") as ranges:
+    with RangeReader(bus, "t") as reader:
         assert bus.stats("t")["readers"] == []
         for _ in range(5000):
             publisher.send(bytes(64))
-        assert ranges.oldest() > 0
+        assert reader.oldest() > 0

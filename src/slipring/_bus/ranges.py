@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges: the messages between two sequences of a topic, read into Arrow any number of times.
+"""A reader of ranges: the messages between two sequences of a topic, read into Arrow any number of times.
 
-They are for programs that plan first and read later, perhaps in another process and perhaps twice, as a Spark job
-does. A range takes no entry in the topic's tables and holds nothing back: a cursor keeps messages that must not
+It is for programs that plan first and read later, perhaps in another process and perhaps twice, as a Spark job
+does. It takes no entry in the topic's tables and holds nothing back: a cursor keeps messages that must not
 disappear meanwhile.
 """
 
@@ -26,8 +26,8 @@ COLUMNS: tuple[str, ...] = _native.RANGE_COLUMNS
 _EVERYTHING = (1 << 64) - 1
 
 
-class Ranges:
-    """The readable sequences of one topic, and their messages. Used by one thread at a time."""
+class RangeReader:
+    """Reads ranges of one topic. Used by one thread at a time."""
 
     def __init__(self, bus: Bus, topic: str) -> None:
         self._native = _native.Range(bus.path, bus._topic(topic))
@@ -43,7 +43,7 @@ class Ranges:
         """Return the lowest sequence that is still readable."""
         return self._native.oldest()
 
-    def committed(self, start: int, rows: int | None = None, size: int | None = None) -> int:
+    def settled_end(self, start: int, rows: int | None = None, size: int | None = None) -> int:
         """Return the end of the settled sequences from start on: each below it is a message or will never be one.
 
         At most `rows` sequences and `size` bytes of bodies, but at least one sequence if there is one."""
@@ -65,7 +65,7 @@ class Ranges:
         """Yield the messages of [start, end) in batches with bodies of about `size` bytes.
 
         With gaps, sequences without a message are rows too: value is NULL, offset the first of them, span their
-        number, lost the number of messages lost among them. `end` must not be beyond `committed(start)`."""
+        number, lost the number of messages lost among them. `end` must not be beyond `settled_end(start)`."""
         import pyarrow
 
         asked = list(columns)

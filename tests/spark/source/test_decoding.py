@@ -196,11 +196,11 @@ def test_decoded_batches_have_the_arrow_schema_that_spark_expects(bus, bus_root)
     """Spark compares the schema of the first batch with its own, including nullability."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    from slipring._bus.ranges import COLUMNS, Ranges
+    from slipring._bus.ranges import COLUMNS, RangeReader
 
     bus.publisher("t", sender="s").send(b"x")
     given = {"bus": "test", "root": str(bus_root), "subscribe": "t", "columns": ",".join(reversed(COLUMNS))}
     options = parsing.parse(given)
-    with Ranges(bus, "t") as ranges:
-        (batch,) = ranges.batches(0, 1, options.columns)
+    with RangeReader(bus, "t") as reader:
+        (batch,) = reader.batches(0, 1, options.columns)
     assert batch.schema.equals(to_arrow_schema(schema.of_frame(options), timezone="UTC"))

@@ -51,7 +51,7 @@ def test_rows_are_shared_by_backlog_and_no_topic_starves(limit, backlogs):
 )
 def test_bytes_are_shared_and_each_topic_gets_a_message(limit, bodies):
     def end_of(topic, size):
-        """Like Ranges.committed: at least one message, and no more than fits."""
+        """Like RangeReader.settled_end: at least one message, and no more than fits."""
         end, used = 1, bodies[topic][0]
         while end < len(bodies[topic]) and used + bodies[topic][end] <= size:
             used += bodies[topic][end]

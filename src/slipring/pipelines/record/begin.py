@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 import slipring
-from slipring._bus.ranges import Ranges
+from slipring._bus.ranges import RangeReader
 from slipring.errors import BadArgument, TopicGone, TopicNotFound
 
 from ..lake import Lake
@@ -145,15 +145,15 @@ def start_offsets(
     found = {}
     for topic in topics:
         try:
-            with Ranges(bus, topic) as ranges:
-                found[topic] = f"{ranges.generation:016x}", _start_offset(lake, ranges, pre_buffer, previous)
+            with RangeReader(bus, topic) as reader:
+                found[topic] = f"{reader.generation:016x}", _start_offset(lake, reader, pre_buffer, previous)
         except (TopicNotFound, TopicGone):
             continue  # removed a moment ago; if it is made again, it is recorded from its first message on
     return found
 
 
-def _start_offset(lake: Lake, ranges: Ranges, pre_buffer: bool | float, previous: Session | None) -> int:
-    generation, topic = f"{ranges.generation:016x}", ranges.topic
+def _start_offset(lake: Lake, reader: RangeReader, pre_buffer: bool | float, previous: Session | None) -> int:
+    generation, topic = f"{reader.generation:016x}", reader.topic
     recorded = [
         run.end
         for session in lake.state.sessions.values()
@@ -162,12 +162,12 @@ def _start_offset(lake: Lake, ranges: Ranges, pre_buffer: bool | float, previous
     ]
     if previous is not None and any(run.generation == generation for run in previous.coverage.get(topic, ())):
         return max(recorded)
-    oldest = ranges.oldest()
+    oldest = reader.oldest()
     if pre_buffer is False:
-        return ranges.committed(oldest)
+        return reader.settled_end(oldest)
     if pre_buffer is not True:
-        oldest = max(oldest, ranges.at_time(time.time_ns() - int(pre_buffer * 1e9)))
-        oldest = min(oldest, ranges.committed(ranges.oldest()))
+        oldest = max(oldest, reader.at_time(time.time_ns() - int(pre_buffer * 1e9)))
+        oldest = min(oldest, reader.settled_end(reader.oldest()))
     return max([oldest, *recorded])
 
 
@@ -176,8 +176,8 @@ def create_cursors(bus: slipring.Bus, starts: StartOffsets, name: str) -> StartO
     found = dict(starts)
     for topic, (generation, first) in starts.items():
         try:
-            with Ranges(bus, topic) as ranges:
-                if ranges.delivery != "reliable":
+            with RangeReader(bus, topic) as reader:
+                if reader.delivery != "reliable":
                     continue  # lossy: losses since that offset are counted
             if name not in _cursors(bus, topic):
                 bus.subscriber(topic, start=first, cursor=name).close()

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 import slipring
-from slipring._bus.ranges import Ranges
+from slipring._bus.ranges import RangeReader
 from slipring._bus.subscriber import Subscriber
 from slipring.errors import SlipringError, TopicGone, TopicNotFound
 
@@ -98,7 +98,7 @@ class TopicExtents:
             ends: EndOffsets = {}
             for topic, opened in self._open.items():
                 extent = self._known[topic, opened.generation]
-                ends[topic] = opened.generation, opened.committed(extent.first or 0, extent.next)
+                ends[topic] = opened.generation, opened.settled_end(extent.first or 0, extent.next)
             return ends
 
     def save(self) -> None:
@@ -139,21 +139,21 @@ class _OpenTopic:
     subscriber is lossy, so that it holds nothing back."""
 
     def __init__(self, bus: slipring.Bus, topic: str) -> None:
-        self._ranges = Ranges(bus, topic)
+        self._reader = RangeReader(bus, topic)
         self._subscriber: Subscriber | None = None
-        self.generation = f"{self._ranges.generation:016x}"
+        self.generation = f"{self._reader.generation:016x}"
         try:
             self._subscriber = bus.subscriber(topic, start="new", lossy=True)
-            self._ranges.oldest()  # the file is still that of the bus: then the subscriber has the same one
+            self._reader.oldest()  # the file is still that of the bus: then the subscriber has the same one
         except (TopicNotFound, TopicGone):
             self.close()
             raise
         except SlipringError:
-            pass  # a topic without subscribers (frames, or opened for inspection only): its ranges alone are read
+            pass  # a topic without subscribers (frames, or opened for inspection only): only ranges of it are read
 
     def is_there(self) -> bool:
         try:
-            self._ranges.oldest()
+            self._reader.oldest()
         except TopicGone:
             return False
         return True
@@ -161,24 +161,24 @@ class _OpenTopic:
     def next(self, known: int) -> int:
         """One beyond its last offset."""
         if self._subscriber is None:
-            return self.committed(known, known)
+            return self.settled_end(known, known)
         counts = self._subscriber.stats()
         end: int = counts["position"] + counts["lag"]
         with suppress(TopicGone):
             self._subscriber.seek("new")  # otherwise it looks like a reader that is behind
         return end
 
-    def committed(self, start: int, otherwise: int) -> int:
+    def settled_end(self, start: int, otherwise: int) -> int:
         """The end of the committed messages; `otherwise` for a topic that was removed."""
         try:
-            return self._ranges.committed(start)
+            return self._reader.settled_end(start)
         except TopicGone:
             return otherwise
 
     def close(self) -> None:
         if self._subscriber is not None:
             self._subscriber.close()
-        self._ranges.close()
+        self._reader.close()
 
 
 def load(path: Path) -> dict[tuple[str, str], Extent]:

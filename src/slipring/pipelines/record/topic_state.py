@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from typing import Any
 
 import slipring
-from slipring._bus.ranges import Ranges
+from slipring._bus.ranges import RangeReader
 from slipring.errors import TopicGone, TopicNotFound
 
 
 def is_there(bus: slipring.Bus, topic: str, generation: str) -> bool:
     """Whether the topic is on the bus and still has that generation."""
     try:
-        with Ranges(bus, topic) as ranges:
-            return f"{ranges.generation:016x}" == generation
+        with RangeReader(bus, topic) as reader:
+            return f"{reader.generation:016x}" == generation
     except (TopicNotFound, TopicGone):
         return False
 
@@ -30,10 +30,10 @@ def is_behind(positions: dict[str, dict[str, Any]], bus: slipring.Bus, topics: I
 
 def _has_more(position: dict[str, Any] | None, bus: slipring.Bus, topic: str) -> bool:
     try:
-        with Ranges(bus, topic) as ranges:
-            if position is None or int(position["generation"], 16) != ranges.generation:
-                return ranges.committed(0, rows=1) > 0  # the query will begin with what is there
+        with RangeReader(bus, topic) as reader:
+            if position is None or int(position["generation"], 16) != reader.generation:
+                return reader.settled_end(0, rows=1) > 0  # the query will begin with what is there
             following: int = position["next"]
-            return ranges.committed(following, rows=1) > following
+            return reader.settled_end(following, rows=1) > following
     except (TopicNotFound, TopicGone):
         return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from slipring._bus.ranges import Ranges
+from slipring._bus.ranges import RangeReader
 
 from .. import executors
 from ..bus_directory import BusDirectory
@@ -62,16 +62,16 @@ class MicroBatchStream:
 
     def _begin(self, topic: str, sequence: int | None = None) -> Position:
         """Return the begin of a topic: a given sequence, or the begin by the options."""
-        ranges = self._topics.get(topic)
+        reader = self._topics.get(topic)
         bound = self._options.starting or STREAM_START
         at = self._topics.sequence(topic, bound) if sequence is None else sequence
         exact = sequence is not None or isinstance(bound.of(topic), int)
-        if ranges.delivery == "reliable":
-            position, is_new = self._cursors.hold(topic, ranges, at)
+        if reader.delivery == "reliable":
+            position, is_new = self._cursors.hold(topic, reader, at)
             # Messages that are gone from a given sequence on are lost; reading finds that. "earliest" is the oldest
             # present message.
             at = at if is_new and exact else position
-        return Position(ranges.generation, at, at)
+        return Position(reader.generation, at, at)
 
     # The end of the next batch
 
@@ -114,10 +114,10 @@ class MicroBatchStream:
         return now
 
     def _continued(self, topic: str, at: Position) -> Position:
-        ranges = self._topics.same(topic, at.generation)
-        if ranges is not None:
-            if ranges.delivery == "reliable":
-                self._cursors.resume(topic, ranges, at.next)
+        reader = self._topics.same(topic, at.generation)
+        if reader is not None:
+            if reader.delivery == "reliable":
+                self._cursors.resume(topic, reader, at.next)
             return at
         is_gone = self._topics.find(topic) is None  # loss is allowed; it may appear again
         is_unread = self._final_end(topic, at) > at.next
@@ -128,28 +128,28 @@ class MicroBatchStream:
         end = self._cursors.final_end(topic, at.generation)
         return at.next if end is None else max(at.next, end)
 
-    def _ranges(self, topic: str, at: Position) -> Ranges | None:
-        """Return the topic if it still has the generation of that position."""
-        ranges = self._topics.find(topic)
-        return ranges if ranges is not None and ranges.generation == at.generation else None
+    def _reader(self, topic: str, at: Position) -> RangeReader | None:
+        """Return the reader of a topic if the topic still has the generation of that position."""
+        reader = self._topics.find(topic)
+        return reader if reader is not None and reader.generation == at.generation else None
 
     def _end(self, topic: str, at: Position) -> int:
         """Return the sequence up to which a topic can be read."""
-        ranges = self._ranges(topic, at)
-        if ranges is None:
+        reader = self._reader(topic, at)
+        if reader is None:
             return self._final_end(topic, at)
         if self._ends is None:
-            return ranges.committed(at.next)
+            return reader.settled_end(at.next)
         fixed = self._ends.get(topic)
         if fixed is None or fixed.generation != at.generation:
             return at.next
-        # defect spark_available_now_endless: return ranges.committed(at.next)
-        return max(at.next, min(ranges.committed(at.next), fixed.next))
+        # defect spark_available_now_endless: return reader.settled_end(at.next)
+        return max(at.next, min(reader.settled_end(at.next), fixed.next))
 
     def _readable(self, topic: str, at: Position, end: int) -> int:
         """Return the first sequence that is left to read."""
-        ranges = self._ranges(topic, at)
-        return end if ranges is None else min(max(at.next, ranges.oldest()), end)
+        reader = self._reader(topic, at)
+        return end if reader is None else min(max(at.next, reader.oldest()), end)
 
     def _too_few(self, rows: int) -> bool:
         least, waited = self._options.min_rows, time.monotonic() - self._waiting_since
@@ -165,11 +165,11 @@ class MicroBatchStream:
             wanted = {
                 topic: end
                 for topic, end in ends.items()
-                if end > now[topic].next and self._ranges(topic, now[topic]) is not None
+                if end > now[topic].next and self._reader(topic, now[topic]) is not None
             }
 
             def end_of(topic: str, size: int) -> int:
-                return self._topics.get(topic).committed(now[topic].next, size=size)
+                return self._topics.get(topic).settled_end(now[topic].next, size=size)
 
             ends = ends | offset_ranges.share_bytes(self._options.max_bytes, wanted, end_of)
         return ends
@@ -178,9 +178,9 @@ class MicroBatchStream:
         """End an availableNow run with the messages that are present now."""
         self._ends = {}
         for topic in self._topics.names():
-            ranges = self._topics.get(topic)
-            end = ranges.committed(ranges.oldest())
-            self._ends[topic] = Position(ranges.generation, end, end)
+            reader = self._topics.get(topic)
+            end = reader.settled_end(reader.oldest())
+            self._ends[topic] = Position(reader.generation, end, end)
 
     # A logged batch
 
@@ -191,12 +191,12 @@ class MicroBatchStream:
             begin = offsets.beginning(start.get(topic), at)
             if begin >= at.next:
                 continue
-            ranges = self._topics.same(topic, at.generation)
-            if ranges is not None and ranges.delivery == "reliable":
-                # defect spark_released_before_commit: self._cursors.resume(topic, ranges, begin)
+            reader = self._topics.same(topic, at.generation)
+            if reader is not None and reader.delivery == "reliable":
+                # defect spark_released_before_commit: self._cursors.resume(topic, reader, begin)
                 #     self._cursors.commit(topic, at.generation, at.next)
                 # defect spark_cursor_not_resumed: pass
-                self._cursors.resume(topic, ranges, begin)
+                self._cursors.resume(topic, reader, begin)
             found.append(Range(topic, at.generation, begin, at.next))
         return found
 
@@ -216,26 +216,26 @@ class MicroBatchStream:
 
     def _fills_ring(self, topic: str, at: Position) -> bool:
         """Whether the messages that are held and read take half of the ring, or less for a long time."""
-        held, ranges = self._cursors.position(topic, at.generation), self._ranges(topic, at)
-        if ranges is None or held is None or held >= at.next:
+        held, reader = self._cursors.position(topic, at.generation), self._reader(topic, at)
+        if reader is None or held is None or held >= at.next:
             return False
         if time.monotonic() - self._waiting_since > RELEASE_AFTER_S:
             return True
         key = at.generation, held, at.next
         if self._halves.get(topic, (None,))[0] != key:
-            self._halves[topic] = key, self._is_half(topic, ranges, held, at.next)
+            self._halves[topic] = key, self._is_half(topic, reader, held, at.next)
         return self._halves[topic][1]
 
-    def _is_half(self, topic: str, ranges: Ranges, start: int, end: int) -> bool:
+    def _is_half(self, topic: str, reader: RangeReader, start: int, end: int) -> bool:
         """Whether [start, end) takes half of the ring, by slots or by bytes."""
         facts = self._topics.bus.stats(topic)
         half = facts["capacity"] // 2
-        if 2 * (end - start) >= facts["slots"] or ranges.committed(start, size=half) < end:
+        if 2 * (end - start) >= facts["slots"] or reader.settled_end(start, size=half) < end:
             return True
         if end - start > 1:
             return False
-        # `committed` always includes one message: read it to learn its size.
-        return any(batch.nbytes > half for batch in ranges.batches(start, end, ("value",)))
+        # `settled_end` always includes one message: read it to learn its size.
+        return any(batch.nbytes > half for batch in reader.batches(start, end, ("value",)))
 
     def report(self) -> dict[str, Any] | None:
         """Return the offsets up to which the stream could read, for Spark's progress; the difference is the lag."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from slipring._bus.bus import Bus
-from slipring._bus.ranges import Ranges
+from slipring._bus.ranges import RangeReader
 from slipring.errors import TopicGone, TopicNotFound
 
 from .. import executors
@@ -19,7 +19,7 @@ from .start_offsets import OffsetBound
 class OpenTopics:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._open: dict[str, Ranges] = {}
+        self._open: dict[str, RangeReader] = {}
         self.bus: Bus = options.open()
 
     def names(self) -> list[str]:
@@ -29,8 +29,8 @@ class OpenTopics:
         pattern = re.compile(self._options.pattern)
         return [name for name in self.bus.topics() if pattern.fullmatch(name)]
 
-    def find(self, topic: str) -> Ranges | None:
-        """Return the present topic of that name; None: there is none."""
+    def find(self, topic: str) -> RangeReader | None:
+        """Return the reader of the present topic of that name; None: there is none."""
         try:
             if topic in self._open:
                 try:
@@ -38,13 +38,13 @@ class OpenTopics:
                     return self._open[topic]
                 except TopicGone:
                     self._open.pop(topic).close()
-            self._open[topic] = Ranges(self.bus, topic)
+            self._open[topic] = RangeReader(self.bus, topic)
         except TopicNotFound:
             return None
         return self._open[topic]
 
-    def get(self, topic: str) -> Ranges:
-        """Return the present topic of that name; raise BadOption if there is none."""
+    def get(self, topic: str) -> RangeReader:
+        """Return the reader of the present topic of that name; raise BadOption if there is none."""
         found = self.find(topic)
         if found is None:
             option = "subscribe" if self._options.pattern is None else "subscribePattern"
@@ -56,8 +56,10 @@ class OpenTopics:
             )
         return found
 
-    def same(self, topic: str, generation: int) -> Ranges | None:
-        """Return the topic if it has that generation; else raise TopicReplaced, or return None if loss is allowed."""
+    def same(self, topic: str, generation: int) -> RangeReader | None:
+        """Return the topic's reader if the topic has that generation.
+
+        Otherwise raise TopicReplaced, or return None if loss is allowed."""
         found = self.find(topic)
         # defect spark_replaced_topic_read: if found is not None:
         if found is not None and found.generation == generation:
@@ -68,27 +70,27 @@ class OpenTopics:
 
     def sequence(self, topic: str, bound: OffsetBound) -> int:
         """Return the sequence of a topic at a bound."""
-        ranges = self.get(topic)
+        reader = self.get(topic)
         at = bound.of(topic)
-        end = ranges.committed(ranges.oldest())
+        end = reader.settled_end(reader.oldest())
         if bound.time_ns is not None:
-            return min(ranges.at_time(bound.time_ns), end)
+            return min(reader.at_time(bound.time_ns), end)
         if isinstance(at, str):
-            return ranges.oldest() if at == start_offsets.EARLIEST else end
-        generation = bound.generations.get(topic, ranges.generation)
-        if generation != ranges.generation:
+            return reader.oldest() if at == start_offsets.EARLIEST else end
+        generation = bound.generations.get(topic, reader.generation)
+        if generation != reader.generation:
             raise BadOption(
                 bound.option,
                 f"it is about generation {generation:016x} of topic {topic!r}, but the present topic has "
-                f"generation {ranges.generation:016x}",
+                f"generation {reader.generation:016x}",
             )
         if at > end:
             raise BadOption(bound.option, f"{at} of topic {topic!r} is not published yet: the next is {end}")
         return at
 
     def close(self) -> None:
-        for ranges in self._open.values():
-            ranges.close()
+        for reader in self._open.values():
+            reader.close()
         self._open.clear()
         self.bus.close()
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 
 from slipring._bus.bus import Bus
-from slipring._bus.ranges import Ranges
+from slipring._bus.ranges import RangeReader
 from slipring._bus.subscriber import Subscriber
 from slipring.errors import Busy, TopicGone, TopicNotFound
 
@@ -32,11 +32,11 @@ class QueryCursors:
         self._held: dict[tuple[str, int], Subscriber] = {}
         self._positions: dict[tuple[str, int], int] = {}  # only the holder moves a cursor
 
-    def hold(self, topic: str, ranges: Ranges, start: int) -> tuple[int, bool]:
+    def hold(self, topic: str, reader: RangeReader, start: int) -> tuple[int, bool]:
         """Hold the messages from `start` on. Return the cursor's position, and whether the cursor is new.
 
         A new cursor is at `start`, or at the oldest message that is left."""
-        key = topic, ranges.generation
+        key = topic, reader.generation
         if key in self._held:
             return self._positions[key], False
         group = self._options.group
@@ -48,26 +48,26 @@ class QueryCursors:
             )
         try:
             is_new = self._position(topic, group) is None
-            subscriber = self._attach(topic, group, max(start, ranges.oldest()))
+            subscriber = self._attach(topic, group, max(start, reader.oldest()))
         except (TopicGone, TopicNotFound):
-            raise TopicReplaced(topic, ranges.generation, None) from None
+            raise TopicReplaced(topic, reader.generation, None) from None
         try:
             position = self._position(topic, group)
-            ranges.oldest()  # the file is still present: the subscriber is attached to the same one
+            reader.oldest()  # the file is still present: the subscriber is attached to the same one
         except (TopicGone, TopicNotFound):
             subscriber.close()
-            raise TopicReplaced(topic, ranges.generation, None) from None
+            raise TopicReplaced(topic, reader.generation, None) from None
         if position is None:
             subscriber.close()
             raise CursorGone(topic, group)
         self._held[key], self._positions[key] = subscriber, position
         return position, is_new
 
-    def resume(self, topic: str, ranges: Ranges, start: int) -> None:
+    def resume(self, topic: str, reader: RangeReader, start: int) -> None:
         """Hold the messages from `start`, the position of a checkpoint, on."""
-        position, _ = self.hold(topic, ranges, start)
+        position, _ = self.hold(topic, reader, start)
         # defect spark_moved_cursor_accepted: if False:
-        if position > start >= ranges.oldest() and self._options.fail_on_loss:
+        if position > start >= reader.oldest() and self._options.fail_on_loss:
             raise CursorMoved(topic, self._options.group or "", position, start)
 
     def position(self, topic: str, generation: int) -> int | None:

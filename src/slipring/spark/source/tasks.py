@@ -22,7 +22,7 @@ from pyspark.sql.datasource import InputPartition
 
 import slipring
 from slipring._bus.logs import log
-from slipring._bus.ranges import Ranges
+from slipring._bus.ranges import RangeReader
 from slipring.errors import TopicGone, TopicNotFound
 
 from ..bus_directory import BusDirectory, this_host
@@ -53,10 +53,10 @@ def tasks_of(pieces: list[Range], bus: BusDirectory, loss_report: str) -> list[I
     return [Task(piece, bus, loss_report) for piece in pieces]
 
 
-_OPEN: dict[tuple[str, str, str], Ranges] = {}
+_OPEN: dict[tuple[str, str, str], RangeReader] = {}
 
 
-def _ranges(options: SourceOptions, piece: Range) -> Ranges:
+def _reader(options: SourceOptions, piece: Range) -> RangeReader:
     key = options.root, options.bus, piece.topic
     found = _OPEN.pop(key, None)
     if found is not None:
@@ -66,25 +66,25 @@ def _ranges(options: SourceOptions, piece: Range) -> Ranges:
             found.close()
             found = None
     if found is None:
-        found = Ranges(slipring.Bus(options.bus, root=options.root), piece.topic)
+        found = RangeReader(slipring.Bus(options.bus, root=options.root), piece.topic)
     _OPEN[key] = found  # last in the order of use
     while len(_OPEN) > OPEN_TOPICS:
         _OPEN.pop(next(iter(_OPEN))).close()
     return found
 
 
-def _opened(options: SourceOptions, piece: Range) -> Ranges | None:
-    """Return the topic of the range; None: it was removed or replaced, and loss is allowed."""
+def _opened(options: SourceOptions, piece: Range) -> RangeReader | None:
+    """Return the reader of the range's topic; None: it was removed or replaced, and loss is allowed."""
     try:
-        ranges = _ranges(options, piece)
+        reader = _reader(options, piece)
     except TopicNotFound:
         if options.fail_on_loss:
             raise TopicReplaced(piece.topic, piece.generation, None) from None
         return None
-    if ranges.generation == piece.generation:
-        return ranges
+    if reader.generation == piece.generation:
+        return reader
     if options.fail_on_loss:
-        raise TopicReplaced(piece.topic, piece.generation, ranges.generation)
+        raise TopicReplaced(piece.topic, piece.generation, reader.generation)
     return None
 
 
@@ -101,21 +101,21 @@ def read(options: SourceOptions, task: Task) -> Iterator[pa.RecordBatch]:
     if not task.bus.is_seen_here():
         what = f"the task that reads topic {task.piece.topic!r}"
         raise OtherHost(what, this_host()[0], task.bus.path, task.bus.host)
-    ranges = _opened(options, task.piece)
-    if ranges is None:
+    reader = _opened(options, task.piece)
+    if reader is None:
         yield from _gone(options, task, task.piece.start, 0)
         return
-    before, ranges.reached = ranges.lost, task.piece.start
+    before, reader.reached = reader.lost, task.piece.start
     try:
-        yield from _batches(options, task, ranges)
+        yield from _batches(options, task, reader)
     except TopicGone:  # removed since it was opened
         if options.fail_on_loss:
             raise TopicReplaced(task.piece.topic, task.piece.generation, None) from None
-        yield from _gone(options, task, ranges.reached, ranges.lost - before)
+        yield from _gone(options, task, reader.reached, reader.lost - before)
         return
     # defect spark_loss_uncounted: if False:
-    if ranges.lost > before and not task.oldest:
-        _report_loss(task, ranges.lost - before)
+    if reader.lost > before and not task.oldest:
+        _report_loss(task, reader.lost - before)
 
 
 def _gone(options: SourceOptions, task: Task, start: int, lost: int) -> Iterator[pa.RecordBatch]:
@@ -128,18 +128,18 @@ def _gone(options: SourceOptions, task: Task, start: int, lost: int) -> Iterator
         yield gap if decoder is None else decoder.decode(rest.topic, gap)
 
 
-def _batches(options: SourceOptions, task: Task, ranges: Ranges) -> Iterator[pa.RecordBatch]:
+def _batches(options: SourceOptions, task: Task, reader: RangeReader) -> Iterator[pa.RecordBatch]:
     decoder, piece = _decoder(options), task.piece
     columns = options.columns if decoder is None else decoder.columns
-    before, start, end = ranges.lost, piece.start, piece.end
+    before, start, end = reader.lost, piece.start, piece.end
     if task.oldest:
-        start = max(start, ranges.oldest())
+        start = max(start, reader.oldest())
     if task.newest:
-        end = max(end, ranges.committed(start, options.max_records))
-    for batch in ranges.batches(min(start, end), end, columns, options.batch_bytes, options.gaps):
-        _check_loss(options, task, ranges.lost - before)
+        end = max(end, reader.settled_end(start, options.max_records))
+    for batch in reader.batches(min(start, end), end, columns, options.batch_bytes, options.gaps):
+        _check_loss(options, task, reader.lost - before)
         yield batch if decoder is None else decoder.decode(piece.topic, batch)
-    _check_loss(options, task, ranges.lost - before)
+    _check_loss(options, task, reader.lost - before)
 
 
 def _check_loss(options: SourceOptions, task: Task, lost: int) -> None:
