@@ -20,8 +20,8 @@ def origin(bus, state, **settings):
     return origin_files.Origin(bus, "t", "test:origin", directory=state, **settings)
 
 
-def send(place, number: int) -> int:
-    return place.send(number, b"%d" % number, "k", "ann", 1_000 + number)
+def send(opened, number: int) -> int:
+    return opened.send(number, b"%d" % number, "k", "ann", 1_000 + number)
 
 
 def test_the_next_process_knows_what_was_published_and_does_not_publish_it_again(bus, state):
@@ -31,7 +31,7 @@ def test_the_next_process_knows_what_was_published_and_does_not_publish_it_again
         send(first, number)
     first.close()
     second = origin(bus, state)
-    assert (second.place.number, second.place.count, second.place.seq) == (5, 5, 4)
+    assert (second.progress.number, second.progress.count, second.progress.seq) == (5, 5, 4)
     assert send(second, 5) == 4
     assert send(second, 6) == 5
     assert [(m.body, m.sender, m.type, m.time_ns) for m in sub.recv_many(10)] == [
@@ -54,7 +54,7 @@ def test_a_topic_created_again_begins_without_a_past(bus, state):
     first.close()
     bus.remove("t")
     again = origin(bus, state)
-    assert again.place == origin_files.Place()
+    assert again.progress == origin_files.Progress()
     again.close()
 
 
@@ -84,7 +84,7 @@ def test_a_note_counts_only_if_its_sequence_became_a_message(bus, state, committ
     loan.__exit__(*((None, None, None) if committed else (KeyError, KeyError(), None)))
     first.close()
     second = origin(bus, state)
-    assert second.place.number == (2 if committed else 1)
+    assert second.progress.number == (2 if committed else 1)
     second.close()
 
 
@@ -132,10 +132,10 @@ while True:
     number, instructions = hear()
     pid = os.fork()
     if pid == 0:
-        place = origin_files.Origin(slipring.Bus("test", root=root), "t", "test:origin", directory=state)
+        opened = origin_files.Origin(slipring.Bus("test", root=root), "t", "test:origin", directory=state)
         steps._trace(steps.PTRACE_TRACEME, 0)
         os.kill(os.getpid(), signal.SIGSTOP)
-        place.send(number, b"%d" % number, "", "", 1)
+        opened.send(number, b"%d" % number, "", "", 1)
         os._exit(steps.COMPLETED)
     status = steps._follow(pid, 0, instructions)
     if os.WIFSTOPPED(status):
@@ -159,13 +159,13 @@ def test_killed_at_any_instruction_of_publishing_nothing_is_lost_or_published_tw
     for _ in range(TRIALS):
         doomed.say(number + 1, dice.randrange(3000))
         killed += doomed.hear()
-        place = origin(bus, state)  # the next process: what does it know?
+        opened = origin(bus, state)  # the next process: what does it know?
         got += [int(m.body) for m in sub.recv_many(100)]
-        assert (got[-1] if got else 0) == place.place.number
-        if place.place.number == number:
-            send(place, number + 1)  # it was not published: now it is
-        send(place, number + 1)  # and never twice
-        place.close()
+        assert (got[-1] if got else 0) == opened.progress.number
+        if opened.progress.number == number:
+            send(opened, number + 1)  # it was not published: now it is
+        send(opened, number + 1)  # and never twice
+        opened.close()
         number += 1
     got += [int(m.body) for m in sub.recv_many(100)]
     assert got == list(range(1, number + 1))

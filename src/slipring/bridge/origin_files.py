@@ -8,13 +8,13 @@ import os
 from typing import Any
 
 from slipring._bus.bus import Bus
-from slipring._bus.exactly_once.origin import Origin, Place, lock, origins
+from slipring._bus.exactly_once.origin import Origin, Progress, lock, origins
 from slipring._bus.logs import logger
 from slipring.errors import SlipringError, TopicNotFound
 
 log = logger("bridge")
 
-__all__ = ["Origin", "Place", "directory_of", "origins", "tidy"]
+__all__ = ["Origin", "Progress", "directory_of", "origins", "tidy"]
 
 
 def directory_of(bus: Bus, state: str | None = None) -> str:

@@ -62,7 +62,7 @@ def test_a_publisher_killed_at_any_instruction_publishes_each_row_once(bus, proc
         killed += doomed.hear()
         origin = origin_of(bus)  # the state that the next process finds
         got += [int(msg.body) for msg in sub.recv_many(100)]
-        assert (got[-1] if got else 0) == origin.place.number
+        assert (got[-1] if got else 0) == origin.progress.number
         assert send_three(origin, number) == 3 and send_three(origin, number) == 3
         origin.close()
         number += 3
@@ -81,5 +81,5 @@ def test_a_column_with_offsets_outside_its_data_is_refused(bus):
             origin.send_rows(1, (b"abc", struct.pack("2i", 0, 3), first, count), "", "")
     with pytest.raises(slipring.TooLarge):
         origin.send_rows(1, (bytes(1 << 25), struct.pack("2i", 0, 1 << 25), 0, 1), "", "")
-    assert bus.stats("t")["tail"] - bus.stats("t")["abandoned"] == 0 and origin.place.number == 0
+    assert bus.stats("t")["tail"] - bus.stats("t")["abandoned"] == 0 and origin.progress.number == 0
     origin.close()

@@ -16,7 +16,7 @@ from slipring.errors import Corrupt
 from .. import directory
 from . import process_identity
 from .origin import lock, origins
-from .outbox import BRIEF, Outbox, place_of
+from .outbox import BRIEF, Outbox, directory_of
 
 Finding = tuple[str, str, str]  # job, problem, action
 
@@ -28,7 +28,7 @@ def examine(bus_path: str, generation: Callable[[str], str], repair: bool) -> li
 
 
 def _jobs(bus_path: str) -> list[str]:
-    return directory.listed(place_of(bus_path))
+    return directory.listed(directory_of(bus_path))
 
 
 def clear_brief(bus_path: str) -> None:
@@ -74,5 +74,5 @@ def _examine_dead(outbox: Outbox, generation: Callable[[str], str], repair: bool
 
 
 def _has_topic(outbox: Outbox, generation: Callable[[str], str]) -> bool:
-    places = [about for about in origins(outbox.path) if "generation" in about]
-    return any(about["generation"] == generation(about["topic"]) for about in places)
+    known = [about for about in origins(outbox.path) if "generation" in about]
+    return any(about["generation"] == generation(about["topic"]) for about in known)

@@ -2,15 +2,15 @@
 """Publishing exactly once for others, whatever is killed.
 
 An *origin* is a stream that is passed on into a topic: a remote publisher, a mirrored topic, a Spark query.
-Its messages are numbered, and the numbers grow. Each origin has a small file with its place, which the core
+Its messages are numbered, and the numbers grow. Each origin has a small file with its progress, which the core
 writes between the claim of a message's sequence and the commit that makes the message readable:
 
-    the place before  number, count, lost, seq
-    the place after   number, count, lost, seq      seq is the sequence just claimed
+    progress before  number, count, lost, seq
+    progress after   number, count, lost, seq      seq is the sequence just claimed
 
-Killed before this write: the claim is abandoned, and the file has the place before. Killed after it: the file names
-the sequence, and the ring keeps whether that sequence became a message. So the next process knows exactly which number
-was published last, and recognises messages that are sent again.
+Killed before this write: the claim is abandoned, and the file has the previous progress. Killed after it: the file
+names the sequence, and the ring keeps whether that sequence became a message. So the next process knows exactly which
+number was published last, and recognises messages that are sent again.
 
 The file is locked while the origin is in use. It belongs to one generation of its topic.
 """
@@ -47,7 +47,7 @@ Column = tuple[Any, Any, int, int]  # of Arrow: its bytes, its 32-bit offsets, t
 
 
 @dataclass(frozen=True)
-class Place:
+class Progress:
     """How far an origin has come: last number, messages published, messages lost before, last sequence."""
 
     number: int = 0
@@ -109,7 +109,7 @@ class Origin:
             self.generation, self.reliable = str(facts["generation"]), facts["delivery"] == "reliable"
             os.makedirs(directory, mode=0o700, exist_ok=True)
             self._descriptor = lock(self._path)
-            self.place = self._recover(bus)
+            self.progress = self._recover(bus)
         except BaseException as error:
             self._release()
             if isinstance(error, BlockingIOError):
@@ -119,7 +119,7 @@ class Origin:
                 raise _fault(error) from None
             raise
 
-    def _recover(self, bus: Bus) -> Place:
+    def _recover(self, bus: Bus) -> Progress:
         note = os.pread(self._descriptor, _NOTE.size, 0)
         about = _about(os.pread(self._descriptor, _MOST_BYTES, _ABOUT_AT))
         self.upstream: list[str] = about.get("upstream", [])
@@ -127,11 +127,11 @@ class Origin:
         if not known or about.get("generation") != self.generation:
             os.ftruncate(self._descriptor, 0)
             self.tell_upstream([])
-            return Place()
+            return Progress()
         _, *numbers = _NOTE.unpack(note)
-        before, after = Place(*numbers[:4]), Place(*numbers[4:])
+        before, after = Progress(*numbers[:4]), Progress(*numbers[4:])
         # defect uncommitted_send_counts: if True:
-        if after == Place() or was_committed(bus, self.topic, after.seq):
+        if after == Progress() or was_committed(bus, self.topic, after.seq):
             return after
         return before
 
@@ -155,13 +155,13 @@ class Origin:
     def send(self, number: int, body: Any, type: str, sender: str, time_ns: int, lost: int = 0) -> int:
         """Publish a message unless its number was published before; return the sequence. Never waits: raises Full."""
         # defect repeated_send_published_again: if number < 0:
-        if number <= self.place.number:
-            return self.place.seq
-        after = (number, self.place.count + 1, lost)
-        before = self.place
+        if number <= self.progress.number:
+            return self.progress.seq
+        after = (number, self.progress.count + 1, lost)
+        before = self.progress
         note = _NOTE.pack(_MAGIC, before.number, before.count, before.lost, before.seq, *after, 0)
         seq = self.publisher._send_precommit(body, type, sender, time_ns, self._descriptor, note, _SEQ_AT)
-        self.place = Place(*after, seq)
+        self.progress = Progress(*after, seq)
         return seq
 
     def send_rows(self, number: int, column: Column, type: str, sender: str) -> int:
@@ -170,19 +170,19 @@ class Origin:
         Return how many are done: fewer than there are when there is no room. Never waits."""
         data, offsets, first, count = column
         # defect sink_row_published_again: passed = 0
-        passed = min(count, max(0, self.place.number - number + 1))
+        passed = min(count, max(0, self.progress.number - number + 1))
         if passed == count:
             return count
-        before, number = self.place, number + passed
+        before, number = self.progress, number + passed
         note = _NOTE.pack(_MAGIC, *astuple(before), number, before.count + 1, 0, 0)
         rest = (data, offsets, first + passed, count - passed, type, sender)
         sent, seq = self.publisher._send_rows_precommit(*rest, self._descriptor, note)
         if sent:
-            self.place = Place(number + sent - 1, before.count + sent, 0, seq)
+            self.progress = Progress(number + sent - 1, before.count + sent, 0, seq)
         return int(passed + sent)
 
     def close(self, forget: bool = False) -> None:
-        """Stop publishing; forget=True removes the place, too."""
+        """Stop publishing; forget=True removes its file, too."""
         if self._descriptor < 0:
             return
         self.publisher.close()
@@ -201,7 +201,7 @@ class Origin:
 def _fault(error: OSError) -> NoSpace | SystemFault:
     number = error.errno or 0
     cls = NoSpace if number == errno.ENOSPC else SystemFault
-    return cls(f"cannot write the place of an origin: {error}", argument="state", errno=number)
+    return cls(f"cannot write the progress of an origin: {error}", argument="state", errno=number)
 
 
 def _about(text: bytes) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class Batch:
     topics: tuple[str, ...]
 
 
-def place_of(bus_path: str) -> str:
+def directory_of(bus_path: str) -> str:
     """Return the directory of the outboxes of a bus."""
     root, name = os.path.split(bus_path)
     return os.path.join(root, f".outbox-{os.getuid()}", name)
@@ -63,14 +63,14 @@ def place_of(bus_path: str) -> str:
 class Outbox:
     def __init__(self, bus_path: str, job: str) -> None:
         self.job = job
-        place = place_of(bus_path)
-        self.path = os.path.join(place, job)
-        self._places = (os.path.dirname(place), place, self.path)
+        parent = directory_of(bus_path)
+        self.path = os.path.join(parent, job)
+        self._directories = (os.path.dirname(parent), parent, self.path)
 
     def stage(self, batch: int, partition: int, owner: str) -> str:
         """Create a file for rows and return its path. owner is the mark of the process that runs the job."""
         for last_try in (False, True):
-            directory.make_private(self._places)
+            directory.make_private(self._directories)
             path = os.path.join(self.path, f"{batch}-{partition}-{uuid.uuid4().hex}{PART}")
             try:
                 self._own(owner)
@@ -95,7 +95,7 @@ class Outbox:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock of the job; waits for another process that publishes for it, which is about to end."""
-        directory.make_private(self._places)
+        directory.make_private(self._directories)
         deadline = time.monotonic() + _LOCK_WAIT_S
         while True:
             try:
@@ -168,8 +168,8 @@ class Outbox:
             for name in os.listdir(self.path):
                 self.drop(name)
         with contextlib.suppress(OSError):  # directories with outboxes of other jobs stay
-            for place in reversed(self._places):
-                os.rmdir(place)
+            for path in reversed(self._directories):
+                os.rmdir(path)
 
     def _finish(self, batch: Batch, send: Callable[[Batch], None]) -> None:
         send(batch)

@@ -100,17 +100,17 @@ class MirroredTopic:
         """Return sequences of the last message, counts since the mirror first ran, the present lag, and the number of
         messages since this start whose type or sender did not fit."""
         sub, target = self._sub, self._target
-        place = target.place if target is not None else None
+        progress = target.progress if target is not None else None
         lost = self._base_lost + sub.lost if sub is not None else self._base_lost
         return {
             "topic": self.topic,
             "target": self.target_topic,
             "state": self.state,
             "problem": self.problem,
-            "source_seq": place.number - 1 if place and place.number else None,
-            "target_seq": place.seq if place and place.number else None,
-            "mirrored": place.count if place else 0,
-            "lost": max(lost, place.lost if place else 0),
+            "source_seq": progress.number - 1 if progress and progress.number else None,
+            "target_seq": progress.seq if progress and progress.number else None,
+            "mirrored": progress.count if progress else 0,
+            "lost": max(lost, progress.lost if progress else 0),
             "lag": self._lag,
             "shortened": self._shortened,
         }
@@ -128,14 +128,15 @@ class MirroredTopic:
         )
         self._target.tell_upstream(upstream)
         self._next_check = time.monotonic() + _CYCLE_CHECK_S
-        place = self._target.place
-        start = place.number or mirror.start
+        progress = self._target.progress
+        start = progress.number or mirror.start
         cursor = None if mirror.lossy else f"mirror.{mirror.name}"
         self._sub = mirror.source.subscriber(self.topic, start, mirror.lossy or None, cursor)
-        self._base_lost = place.lost
-        if place.number:  # the cursor is behind the published messages: its losses there are counted already
+        self._base_lost = progress.lost
+        if progress.number:
+            # The cursor is behind the published messages: its losses there are counted already.
             self._base_lost -= self._sub.lost
-            self._sub.seek(place.number)
+            self._sub.seek(progress.number)
             if cursor is not None:
                 self._sub.commit()  # now: if the cursor keeps a whole ring, no message can come before it moves
         self.state, self.problem = "running", ""

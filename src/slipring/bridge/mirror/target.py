@@ -14,14 +14,14 @@ from slipring.errors import Full
 
 from .. import origin_files, wire
 from ..client.bus import RemoteBus
-from ..origin_files import Place
+from ..origin_files import Progress
 
 _LOOK_EVERY_S = 0.002
 
 
 class TargetTopic(Protocol):
     @property
-    def place(self) -> Place: ...
+    def progress(self) -> Progress: ...
     def tell_upstream(self, upstream: set[str]) -> None: ...
     def send(self, records: list[wire.Record], timeout_s: float) -> None:
         """Publish. Raise Full when there is no room for all of them: send them again."""
@@ -37,8 +37,8 @@ class LocalTarget:
         self._origin = origin_files.Origin(bus, topic, origin, directory=directory, sender=name, **settings)
 
     @property
-    def place(self) -> Place:
-        return self._origin.place
+    def progress(self) -> Progress:
+        return self._origin.progress
 
     def tell_upstream(self, upstream: set[str]) -> None:
         self._origin.tell_upstream(upstream)
@@ -65,8 +65,8 @@ class RemoteTarget:
         self._publisher = bus._origin_publisher(topic, name, settings, origin)
 
     @property
-    def place(self) -> Place:
-        return Place(**self._publisher.place)
+    def progress(self) -> Progress:
+        return Progress(**self._publisher.place)
 
     def tell_upstream(self, upstream: set[str]) -> None:
         if sorted(upstream) != self._told:

@@ -65,7 +65,7 @@ class ServerPublisher:
             )
 
     def place(self) -> dict[str, int]:
-        return asdict(self.origin.place)
+        return asdict(self.origin.progress)
 
     def _reply(self, request: int, content: dict[str, object]) -> wire.Frames:
         self._pending = None
