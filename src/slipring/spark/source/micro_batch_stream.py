@@ -89,7 +89,8 @@ class MicroBatchStream:
                 return start
             ends = self._limited(now, ends, waiting)
         found = {
-            topic: Position(at.generation, max(at.next, ends[topic]), at.origin) for topic, at in now.items()
+            topic: Position(at.generation, max(at.next, ends[topic]), at.begun_at)
+            for topic, at in now.items()
         }
         self._known = found
         found = {**start, **found}
@@ -242,7 +243,7 @@ class MicroBatchStream:
         if not self._known:
             return None
         now = {
-            topic: Position(at.generation, self._end(topic, at), at.origin)
+            topic: Position(at.generation, self._end(topic, at), at.begun_at)
             for topic, at in self._known.items()
         }
         lost = self.loss_report.by_topic()

@@ -32,9 +32,11 @@ class BadOffsets(SlipringError, ValueError):
 
 @dataclass(frozen=True)
 class Position:
+    """How far a stream has come on one generation of a topic."""
+
     generation: int
     next: int
-    origin: int
+    begun_at: int  # in JSON: "origin"
 
 
 Offsets = Mapping[str, Position]
@@ -42,6 +44,8 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=MOST - 1)]
 
 
 class _StoredPosition(msgspec.Struct):
+    """A position as JSON has it."""
+
     generation: Annotated[str, msgspec.Meta(pattern="^[0-9a-fA-F]{16}$")]
     next: _Count
     origin: _Count
@@ -50,10 +54,10 @@ class _StoredPosition(msgspec.Struct):
 def dump(offsets: Offsets, releases: int = 0) -> dict[str, Any]:
     """Return offsets as Spark stores them."""
     # defect spark_offsets_unsorted: topics = {
-    #     topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.origin}
+    #     topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.begun_at}
     #     for topic, at in offsets.items()}
     topics = {
-        topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.origin}
+        topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.begun_at}
         for topic, at in sorted(offsets.items())
     }
     return {"slipring": VERSION, "topics": topics, **({"releases": releases} if releases else {})}
@@ -96,9 +100,9 @@ def beginning(start: Position | None, end: Position) -> int:
     """Return the sequence at which a batch that ends at `end` begins on its topic.
 
     Usually that is the end of the batch before. But Spark asks a new stream twice where it begins, and the answer may
-    change in between ("latest", or a ring that moved on). Then the origin of the logged end is right. The same holds
+    change in between ("latest", or a ring that moved on). Then `begun_at` of the logged end is right. The same holds
     for topics that are new or were replaced between the two."""
     # defect spark_moved_origin_believed: if start is None or start.generation != end.generation:
-    if start is None or start.generation != end.generation or start.origin != end.origin:
-        return end.origin
+    if start is None or start.generation != end.generation or start.begun_at != end.begun_at:
+        return end.begun_at
     return start.next
