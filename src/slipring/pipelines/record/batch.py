@@ -207,34 +207,43 @@ def _logged(checkpoint: Path, batch: int) -> dict[str, offsets.Position]:
         raise IncompleteBatch(f"its plan cannot be read from Spark's {path} ({error})") from error
 
 
-def missing(plan: Iterable[OffsetRange], files: Iterable[File]) -> list[OffsetRange]:
+def missing(plan: Sequence[OffsetRange], files: Iterable[File]) -> list[OffsetRange]:
     """Return the planned offsets that no file has; IncompleteBatch if files have other offsets, or one twice."""
-    covered: dict[str, list[Run]] = {}
+    written: dict[str, list[Run]] = {}
     for file in files:
-        covered.setdefault(file.topic, []).extend(file.runs)
-    left = [(topic, run) for topic, runs in covered.items() for run in join(runs)]
+        written.setdefault(file.topic, []).extend(file.runs)
+    written = {topic: join(runs) for topic, runs in written.items()}
+    for topic, runs in written.items():
+        _check_planned([piece for piece in plan if piece.topic == topic], topic, runs)
     found: list[OffsetRange] = []
     for piece in plan:
-        own = [(topic, run) for topic, run in left if _is_in(piece, topic, run)]
-        following = piece.first
-        for _, run in own:
-            if run.first < following:
-                break  # an offset is there twice: its run stays in `left`
-            if run.first > following:
-                found.append(OffsetRange(piece.topic, piece.generation, following, run.first))
-            following = run.end
-        else:
-            if following < piece.end:
-                found.append(OffsetRange(piece.topic, piece.generation, following, piece.end))
-            left = [one for one in left if one not in own]
-    if left:
-        topic, run = left[0]
-        raise IncompleteBatch(
-            f"its files have {OffsetRange(topic, run.generation, run.first, run.end)}, which were not planned so"
-        )
+        found += _gaps(piece, [run for run in written.get(piece.topic, ()) if _is_in(piece, run)])
     return found
 
 
-def _is_in(piece: OffsetRange, topic: str, run: Run) -> bool:
-    same = topic == piece.topic and run.generation == piece.generation
-    return same and piece.first <= run.first and run.end <= piece.end
+def _check_planned(plan: Sequence[OffsetRange], topic: str, runs: Iterable[Run]) -> None:
+    """IncompleteBatch if a run of the topic is not in the plan, or overlaps the run before it."""
+    before: Run | None = None
+    for run in runs:
+        twice = before is not None and before.generation == run.generation and run.first < before.end
+        if twice or not any(_is_in(piece, run) for piece in plan):
+            raise IncompleteBatch(
+                f"its files have {OffsetRange(topic, run.generation, run.first, run.end)}, which were not planned so"
+            )
+        before = run
+
+
+def _gaps(piece: OffsetRange, runs: Iterable[Run]) -> Iterator[OffsetRange]:
+    """Yield the offsets of a piece that are in none of its runs, which are in order and do not overlap."""
+    following = piece.first
+    for run in runs:
+        if following < run.first:
+            yield OffsetRange(piece.topic, piece.generation, following, run.first)
+        following = run.end
+    if following < piece.end:
+        yield OffsetRange(piece.topic, piece.generation, following, piece.end)
+
+
+def _is_in(piece: OffsetRange, run: Run) -> bool:
+    """Whether the run is in the piece; both are of the same topic."""
+    return run.generation == piece.generation and piece.first <= run.first and run.end <= piece.end
