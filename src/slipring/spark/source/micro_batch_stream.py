@@ -24,7 +24,7 @@ from .query_cursors import QueryCursors
 from .start_offsets import OffsetBound
 
 STREAM_START = OffsetBound("startingOffsets", start_offsets.LATEST)
-FIRST_SEQUENCE = 0  # the begin of a topic that appeared while the stream ran
+FIRST_SEQUENCE = 0  # where the stream begins on a topic that appeared while it ran
 RELEASE_AFTER_S = 30.0  # without messages: then even a small part of the ring is released
 
 
@@ -35,11 +35,11 @@ class MicroBatchStream:
         self._cursors = QueryCursors(options, self._topics.bus)
         self.loss_report = LossReport()
         self._first: dict[str, Position] | None = None
-        self._ends: dict[str, Position] | None = None  # of an availableNow run
-        self._known: Offsets = {}  # the end of the newest batch, of topics that are read
+        self._available_now_ends: dict[str, Position] | None = None  # None: the stream has no end
+        self._newest_end: Offsets = {}  # the end of the newest batch, of topics that are read
         self._waiting_since = time.monotonic()
-        self._released: Offsets | None = None  # the offsets for which a releasing batch was requested
-        # by topic: a range, and whether it takes half of the ring
+        self._released_for: Offsets | None = None  # the end for which a releasing batch was requested
+        # by topic: a range that was checked, and whether it takes half of the ring
         self._halves: dict[str, tuple[tuple[int, int, int], bool]] = {}
 
     def close(self) -> None:
@@ -52,16 +52,16 @@ class MicroBatchStream:
         executors.check(self._topics.bus.path)
         return BusDirectory.of(self._topics.bus.path)
 
-    # Begin
+    # Where the stream begins
 
     def first(self) -> Offsets:
-        """Return the begin of a new stream. Spark asks twice; on reliable topics the cursor keeps the answer."""
+        """Return where a new stream begins. Spark asks twice; on reliable topics the cursor keeps the answer."""
         if self._first is None:
             self._first = {topic: self._begin(topic) for topic in self._topics.names()}
         return self._first
 
     def _begin(self, topic: str, sequence: int | None = None) -> Position:
-        """Return the begin of a topic: a given sequence, or the begin by the options."""
+        """Return where the stream begins on a topic: at a given sequence, or as the options say."""
         reader = self._topics.get(topic)
         bound = self._options.starting or STREAM_START
         at = self._topics.sequence(topic, bound) if sequence is None else sequence
@@ -79,20 +79,20 @@ class MicroBatchStream:
         """Return the end of the next batch, or `start` itself when there is no batch yet.
 
         A topic that is no longer read keeps its position: when it is named again, the stream continues there."""
-        self._known = now = self._present(start)
-        ends = {topic: self._end(topic, at) for topic, at in now.items()}
+        self._newest_end = now = self._present(start)
+        ends = {topic: self._readable_end(topic, at) for topic, at in now.items()}
         if limited:
             waiting = {
-                topic: ends[topic] - self._readable(topic, at, ends[topic]) for topic, at in now.items()
+                topic: ends[topic] - self._first_readable(topic, at, ends[topic]) for topic, at in now.items()
             }
-            if self._ends is None and self._too_few(sum(waiting.values())):
+            if self._available_now_ends is None and self._too_few(sum(waiting.values())):
                 return start
             ends = self._limited(now, ends, waiting)
         found = {
             topic: Position(at.generation, max(at.next, ends[topic]), at.begun_at)
             for topic, at in now.items()
         }
-        self._known = found
+        self._newest_end = found
         found = {**start, **found}
         if found != start:
             self._waiting_since = time.monotonic()
@@ -110,21 +110,23 @@ class MicroBatchStream:
             at = start.get(topic)
             if at is not None:
                 now[topic] = self._continued(topic, at)
-            elif self._ends is None or topic in self._ends:  # else: too new for this availableNow run
+            elif self._available_now_ends is None or topic in self._available_now_ends:
                 now[topic] = self._begin(topic, FIRST_SEQUENCE if self._options.pattern else None)
+            # Otherwise the topic is too new for this availableNow run.
         return now
 
     def _continued(self, topic: str, at: Position) -> Position:
+        """Return the position on a topic that the stream reads already; a topic that replaced it begins."""
         reader = self._topics.same(topic, at.generation)
         if reader is not None:
             if reader.delivery == "reliable":
                 self._cursors.resume(topic, reader, at.next)
             return at
         is_gone = self._topics.find(topic) is None  # loss is allowed; it may appear again
-        is_unread = self._final_end(topic, at) > at.next
+        is_unread = self._end_of_removed(topic, at) > at.next
         return at if is_gone or is_unread else self._begin(topic, FIRST_SEQUENCE)
 
-    def _final_end(self, topic: str, at: Position) -> int:
+    def _end_of_removed(self, topic: str, at: Position) -> int:
         """Return the end of a removed topic; the tasks count the unread messages before it as lost."""
         end = self._cursors.final_end(topic, at.generation)
         return at.next if end is None else max(at.next, end)
@@ -134,20 +136,20 @@ class MicroBatchStream:
         reader = self._topics.find(topic)
         return reader if reader is not None and reader.generation == at.generation else None
 
-    def _end(self, topic: str, at: Position) -> int:
+    def _readable_end(self, topic: str, at: Position) -> int:
         """Return the sequence up to which a topic can be read."""
         reader = self._reader(topic, at)
         if reader is None:
-            return self._final_end(topic, at)
-        if self._ends is None:
+            return self._end_of_removed(topic, at)
+        if self._available_now_ends is None:
             return reader.settled_end(at.next)
-        fixed = self._ends.get(topic)
+        fixed = self._available_now_ends.get(topic)
         if fixed is None or fixed.generation != at.generation:
             return at.next
         # defect spark_available_now_endless: return reader.settled_end(at.next)
         return max(at.next, min(reader.settled_end(at.next), fixed.next))
 
-    def _readable(self, topic: str, at: Position, end: int) -> int:
+    def _first_readable(self, topic: str, at: Position, end: int) -> int:
         """Return the first sequence that is left to read."""
         reader = self._reader(topic, at)
         return end if reader is None else min(max(at.next, reader.oldest()), end)
@@ -159,6 +161,7 @@ class MicroBatchStream:
     def _limited(
         self, now: dict[str, Position], ends: dict[str, int], waiting: dict[str, int]
     ) -> dict[str, int]:
+        """Return the ends within the limits of rows and bytes; waiting: the sequences left to read on each topic."""
         if self._options.max_rows:
             shares = offset_ranges.share_rows(self._options.max_rows, waiting)
             ends = {topic: end - waiting[topic] + shares.get(topic, 0) for topic, end in ends.items()}
@@ -175,13 +178,13 @@ class MicroBatchStream:
             ends = ends | offset_ranges.share_bytes(self._options.max_bytes, wanted, end_of)
         return ends
 
-    def fix_end(self) -> None:
+    def fix_available_now_ends(self) -> None:
         """End an availableNow run with the messages that are present now."""
-        self._ends = {}
+        self._available_now_ends = {}
         for topic in self._topics.names():
             reader = self._topics.get(topic)
             end = reader.settled_end(reader.oldest())
-            self._ends[topic] = Position(reader.generation, end, end)
+            self._available_now_ends[topic] = Position(reader.generation, end, end)
 
     # A logged batch
 
@@ -210,9 +213,9 @@ class MicroBatchStream:
         """Whether a batch that reads nothing is needed, so that Spark commits the one before. True once per end.
 
         Publishers may wait for the space that the batch before holds, and then no message makes a next batch."""
-        if end == self._released or not any(self._fills_ring(topic, at) for topic, at in end.items()):
+        if end == self._released_for or not any(self._fills_ring(topic, at) for topic, at in end.items()):
             return False
-        self._released = end
+        self._released_for = end
         return True
 
     def _fills_ring(self, topic: str, at: Position) -> bool:
@@ -222,10 +225,11 @@ class MicroBatchStream:
             return False
         if time.monotonic() - self._waiting_since > RELEASE_AFTER_S:
             return True
-        key = at.generation, held, at.next
-        if self._halves.get(topic, (None,))[0] != key:
-            self._halves[topic] = key, self._is_half(topic, reader, held, at.next)
-        return self._halves[topic][1]
+        now = at.generation, held, at.next
+        checked = self._halves.get(topic)
+        if checked is None or checked[0] != now:
+            checked = self._halves[topic] = now, self._is_half(topic, reader, held, at.next)
+        return checked[1]
 
     def _is_half(self, topic: str, reader: RangeReader, start: int, end: int) -> bool:
         """Whether [start, end) takes half of the ring, by slots or by bytes."""
@@ -240,11 +244,11 @@ class MicroBatchStream:
 
     def report(self) -> dict[str, Any] | None:
         """Return the offsets up to which the stream could read, for Spark's progress; the difference is the lag."""
-        if not self._known:
+        if not self._newest_end:
             return None
         now = {
-            topic: Position(at.generation, self._end(topic, at), at.begun_at)
-            for topic, at in self._known.items()
+            topic: Position(at.generation, self._readable_end(topic, at), at.begun_at)
+            for topic, at in self._newest_end.items()
         }
         lost = self.loss_report.by_topic()
         return {**offsets.dump(now), "lost": lost} if lost else offsets.dump(now)

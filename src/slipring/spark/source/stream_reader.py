@@ -58,7 +58,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMinRows(options.min_rows) if options.min_rows else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._started().fix_end()
+        self._started().fix_available_now_ends()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         limited = not isinstance(limit, ReadAllAvailable)
