@@ -8,7 +8,7 @@ from lake.test_row_files import Frame, batch
 from slipring.pipelines.errors import IncompleteBatch
 from slipring.pipelines.lake import row_files
 from slipring.pipelines.lake.generations import contents
-from slipring.pipelines.lake.stage import new_stage
+from slipring.pipelines.lake.stage import new_stage_path
 from slipring.pipelines.lake.verify import verify
 from slipring.pipelines.record.batch import BatchWriter
 from slipring.pipelines.record.begin import Subscription, description
@@ -34,7 +34,7 @@ class Recording:
             file
             for first, end in ranges
             for file in row_files.write(
-                new_stage(self.lake.path, "record"),
+                new_stage_path(self.lake.path, "record"),
                 "a",
                 [batch(filling.messages("a", first, end, self.generation))],
                 sync=False,

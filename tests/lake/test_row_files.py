@@ -9,7 +9,7 @@ import pytest
 from lake import filling
 from slipring.pipelines.lake import row_files
 from slipring.pipelines.lake.generations import contents
-from slipring.pipelines.lake.stage import new_stage
+from slipring.pipelines.lake.stage import new_stage_path
 from slipring.pipelines.record.batch import BatchWriter
 
 PER_DAY = 86_400_000  # rows of filling are a millisecond apart
@@ -43,7 +43,7 @@ def commit(lake, session, number, files):
 
 
 def test_batches_of_a_task_become_one_file_in_order(lake, session):
-    stage = new_stage(lake.path, "record")
+    stage = new_stage_path(lake.path, "record")
     parts = [filling.messages("a", 0, 300), filling.hole("a", 300, 20, 15), filling.messages("a", 320, 500)]
     files = row_files.write(stage, "a", [batch(rows) for rows in parts], sync=True)
     assert [(file.rows, file.date) for file in files] == [(481, "2026-01-01")]
@@ -57,14 +57,14 @@ def test_batches_of_a_task_become_one_file_in_order(lake, session):
 def test_a_range_with_midnight_in_it_is_cut_there(lake, session):
     midnight = PER_DAY // 2  # filling begins at noon
     rows = filling.messages("a", midnight - 3, midnight + 4) + filling.hole("a", midnight + 4, 1, 1)
-    files = row_files.write(new_stage(lake.path, "record"), "a", [batch(rows)], sync=False)
+    files = row_files.write(new_stage_path(lake.path, "record"), "a", [batch(rows)], sync=False)
     assert [(file.date, file.rows) for file in files] == [("2026-01-01", 3), ("2026-01-02", 5)]
     commit(lake, session, 0, files)
     assert [(run.first, run.end) for run in contents(lake)[0].runs] == [(midnight - 3, midnight + 5)]
 
 
 def test_a_task_without_rows_writes_nothing(lake, session):
-    stage = new_stage(lake.path, "record")
+    stage = new_stage_path(lake.path, "record")
     assert row_files.write(stage, "a", [], sync=True) == []
     assert row_files.write(stage, "a", [batch([])], sync=True) == []
     assert not stage.exists()
@@ -73,7 +73,7 @@ def test_a_task_without_rows_writes_nothing(lake, session):
 
 
 def test_files_of_a_failed_attempt_are_not_part_of_the_recording(lake, session):
-    stage = new_stage(lake.path, "record")
+    stage = new_stage_path(lake.path, "record")
 
     def dies_half_way():
         yield batch(filling.messages("a", 0, 4))
@@ -90,7 +90,7 @@ def test_files_of_a_failed_attempt_are_not_part_of_the_recording(lake, session):
 
 def test_the_tasks_of_a_batch_that_is_recorded_are_not_run_again(lake, session):
     files = row_files.write(
-        new_stage(lake.path, "record"), "a", [batch(filling.messages("a", 0, 9))], sync=True
+        new_stage_path(lake.path, "record"), "a", [batch(filling.messages("a", 0, 9))], sync=True
     )
     commit(lake, session, 0, files)
     BatchWriter(lake.path, session)(None, 0)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from . import kill_points
 from .errors import DamagedLake, fault
-from .model import NO_ENTRY, Json, State, describe
+from .model import INVALID, Json, State, describe
 from .validation import parsed
 
 SNAPSHOT_EVERY = 100
@@ -114,7 +114,7 @@ class Log:
         while (entry := self._entry(self.state.number)) is not None:
             try:
                 self.state.apply(entry)
-            except NO_ENTRY as error:
+            except INVALID as error:
                 raise self._damaged(self.path(self.state.number), describe(error)) from error
             if self.state.number % SNAPSHOT_EVERY == 0:
                 self._write_snapshot()
@@ -161,7 +161,7 @@ class Log:
         for name in names:
             try:
                 state = State.from_json(unsealed("state", (self.directory / name).read_bytes()))
-            except (OSError, *NO_ENTRY):
+            except (OSError, *INVALID):
                 continue  # the entries have the same contents
             if self.path(state.number - 1).exists():
                 return state

@@ -21,7 +21,7 @@ from .validation import (
 )
 
 Json = dict[str, Any]
-NO_ENTRY = (KeyError, ValueError)  # raised for an entry that is not valid
+INVALID = (KeyError, ValueError)  # raised for an entry or a snapshot that is not valid
 
 
 def describe(error: Exception) -> str:
@@ -177,7 +177,7 @@ class State(Struct):
     sessions: dict[str, Session] = field(default_factory=dict)
 
     def apply(self, value: Json) -> None:
-        """Add one entry; NO_ENTRY if it is not valid."""
+        """Add one entry; KeyError or ValueError (INVALID) if it is not valid."""
         entry: Entry = checked(value, Entry)  # type: ignore[arg-type]
         match entry:
             case SessionBegun():

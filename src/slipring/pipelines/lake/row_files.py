@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .model import File, OffsetRange
-from .stage import described
+from .stage import file_entry
 
 SCHEMA = pa.schema(
     [
@@ -58,7 +58,7 @@ def write(stage: Path, topic: str, batches: Iterable[pa.RecordBatch], *, sync: b
     finally:
         for _, writer in open_files.values():
             writer.close()
-    found = [described(stage, path, sync=sync) for path, _ in open_files.values()]
+    found = [file_entry(stage, path, sync=sync) for path, _ in open_files.values()]
     return [file for file in found if file is not None]
 
 

@@ -27,11 +27,11 @@ class Stage:
     """A new stage of a lake. `purpose` is the lock that protects it: "record" or "compact"."""
 
     def __init__(self, lake: Lake, purpose: str) -> None:
-        self.path = new_stage(lake.path, purpose)
+        self.path = new_stage_path(lake.path, purpose)
 
     def files(self) -> list[File]:
         """Return the files in it that have rows, as the log describes them."""
-        found = [described(self.path, path, sync=True) for path in sorted(self.path.rglob("*.parquet"))]
+        found = [file_entry(self.path, path, sync=True) for path in sorted(self.path.rglob("*.parquet"))]
         return [file for file in found if file is not None]
 
     def remove(self) -> None:
@@ -39,12 +39,12 @@ class Stage:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def new_stage(lake: Path, purpose: str) -> Path:
+def new_stage_path(lake: Path, purpose: str) -> Path:
     """Return the path of a new stage; nothing is created yet."""
     return lake / "_staging" / f"{purpose}-{uuid.uuid4().hex[:16]}"
 
 
-def described(stage: Path, path: Path, *, sync: bool) -> File | None:
+def file_entry(stage: Path, path: Path, *, sync: bool) -> File | None:
     """Return a file in a stage as the log describes it, or None if it has no rows. sync: force it to disk."""
     inside = path.relative_to(stage).as_posix()
     match = PARTITION.fullmatch(inside)

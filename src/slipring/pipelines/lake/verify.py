@@ -26,7 +26,7 @@ from .generations import Generation, contents
 from .lake import Lake
 from .local_path import local
 from .log import canonical, unsealed
-from .model import NO_ENTRY, File, Run, State, describe, join
+from .model import INVALID, File, Run, State, describe, join
 
 MOVES = 2  # of a file: from its stage into place, and out of it when it is replaced
 
@@ -99,7 +99,7 @@ def _added_up(lake: Lake, verdict: Verdict) -> State | None:
     for path, entry in lake.log.entries():
         try:
             state.apply(entry)
-        except NO_ENTRY as error:
+        except INVALID as error:
             why = f"is not a valid entry ({describe(error)}): restore it from a copy"
             verdict.problems.append(Problem(f"_log/{path.name}", why))
             return None

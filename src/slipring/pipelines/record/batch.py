@@ -46,7 +46,7 @@ from ..lake import Lake, delta, kill_points, row_files
 from ..lake.errors import fault
 from ..lake.model import File, OffsetRange, Run, join
 from ..lake.reading import STORED
-from ..lake.stage import new_stage, sweep
+from ..lake.stage import new_stage_path, sweep
 from .end_offsets import clipped, load_end_offsets
 from .topic_state import is_there
 
@@ -102,7 +102,7 @@ class RecordingReader(StreamReader):
         return found if ends is None else clipped(start, found, ends)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        stage = str(new_stage(self._lake, "record"))
+        stage = str(new_stage_path(self._lake, "record"))
         return [RecordingTask(**vars(task), stage=stage) for task in super().partitions(start, end)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -183,7 +183,7 @@ class BatchWriter:
             for piece in gone:
                 if is_there(bus, piece.topic, piece.generation):
                     raise IncompleteBatch(f"no task returned {piece}, which were planned")
-        return row_files.write_holes(new_stage(lake.path, "record"), gone)
+        return row_files.write_holes(new_stage_path(lake.path, "record"), gone)
 
 
 def planned(checkpoint: Path, batch: int) -> list[OffsetRange]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The streaming query of a recording: start it, watch it, stop it at the end offsets.
 
-The end is exact. The running query reads it from a file, takes the messages before it, and then has nothing to do; only
-then it is stopped. With long triggers a last query without a trigger does that. A query that Spark failed (its source
+The end is exact. The running query reads it from a file, takes the messages before it, then has nothing to do, and is
+stopped only then. With long triggers a last query without a trigger does that. A query that Spark failed (its source
 process was killed, a worker did not start) is started again. After several failures without a batch in between the
 error is raised.
 """
