@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# From topic to table to topic, with Spark's declarative pipelines.
+# A pipeline of Spark's from topic to table to topic. `slipring pipeline init` writes it: change it as you need.
+#
+#     reads      topic `readings`   JSON such as {"sensor": "oven", "celsius": 81.5}
+#     fills      table `readings`   one row for each message
+#     publishes  topic `alarms`     {"sensor": …, "celsius": …} for each reading above 80
+#
+# `slipring pipeline run` processes the messages since the last run, and ends. If the topic `readings` is reliable, no
+# message is lost or processed twice from the first run on, even if processes are killed. If it is lossy, a run fails
+# when messages were overwritten since the run before.
 #
 # Each function below defines a table, or a flow into a sink. Spark runs them in the order of their dependencies, and
-# keeps in `storage` (see spark-pipeline.yml) how far each one has come. A run processes new messages and ends. Between
-# runs nothing is lost or processed twice, even if processes are killed.
+# keeps in `storage` (see spark-pipeline.yml) how far each one has come.
 import os
 
 from pyspark import pipelines as dp
@@ -16,7 +23,7 @@ spark = SparkSession.active()
 BUS = os.environ.get("SLIPRING_BUS", "default")  # `slipring --bus NAME pipeline run` sets it
 
 
-# The table `readings`: every message of the topic `readings`, such as {"sensor": "oven", "celsius": 81.5}.
+# The table `readings`: every message of the topic `readings`.
 # groupId names the cursor that keeps messages of a reliable topic until they are in the table.
 @dp.table(comment="every reading, as it came")
 def readings() -> DataFrame:
