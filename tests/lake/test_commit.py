@@ -80,10 +80,10 @@ def test_writers_that_race_for_a_number_both_commit(lake):
                 filling.record(mine, session, batch, (topic, filling.messages(topic, first, first + 3)))
             )
 
-    crew = [threading.Thread(target=write, args=pair) for pair in zip(sessions, "ab", strict=True)]
-    for thread in crew:
+    threads = [threading.Thread(target=write, args=pair) for pair in zip(sessions, "ab", strict=True)]
+    for thread in threads:
         thread.start()
-    for thread in crew:
+    for thread in threads:
         thread.join()
     assert all(done) and len(done) == 40
     lake.refresh()

@@ -109,8 +109,10 @@ def merge(lake: Lake, group: list[File], stopped: Callable[[], bool] = lambda: F
         removed = [file.path for file in group]
         entry: Json = {"kind": "compaction", "time_ns": time.time_ns(), "remove": removed}
         entry["add"] = [file.to_json() for file in files]
-        whole = lake.log.append(lambda state: entry if all(path in state.files for path in removed) else None)
-        if whole is None:
+        number = lake.log.append(
+            lambda state: entry if all(path in state.files for path in removed) else None
+        )
+        if number is None:
             return False
         kill_points.reached("compaction linked")
         lake.move(files)

@@ -27,7 +27,7 @@ SETTINGS = ("delivery", "writers", "capacity", "slots", "mode", "max_readers", "
 FACTS = ("content", *SETTINGS, "created_ns")
 
 
-class Generation(Struct, omit_defaults=True):
+class GenerationSettings(Struct, omit_defaults=True):
     """The settings of one generation; None if they are not known."""
 
     content: str | None = None
@@ -45,7 +45,7 @@ class Generation(Struct, omit_defaults=True):
 class _Topic(Struct):
     """The contents of the file."""
 
-    generations: dict[str, Generation]
+    generations: dict[str, GenerationSettings]
     topic: str = ""
     bus: str = ""
     types: list[str] = field(default_factory=list)

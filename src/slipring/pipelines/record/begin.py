@@ -25,9 +25,8 @@ from ..lake import Lake
 from ..lake.model import Json, Session
 from . import hosts
 
-StartOffsets = dict[
-    str, tuple[str, int]
-]  # topic: generation, and the offset at which the recording begins on it
+# topic: generation, and the offset at which the recording begins on it
+StartOffsets = dict[str, tuple[str, int]]
 
 
 @dataclass(frozen=True)

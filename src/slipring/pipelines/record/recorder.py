@@ -182,6 +182,7 @@ class Recorder:
         return True
 
     def _has_all(self, query: Any) -> bool:
+        """Whether the query has finished with all messages that the topics have now."""
         positions = _positions(query)
         return positions is not None and not is_behind(
             positions, self.bus, self.subscription.matching(self.bus)

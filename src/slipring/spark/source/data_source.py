@@ -51,9 +51,8 @@ class DefaultSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         from ..sink.writer import StreamWriter
 
-        return StreamWriter(
-            self.options, schema
-        )  # in output mode "complete" each batch publishes the whole result
+        # overwrite: output mode "complete", in which each batch publishes the whole result
+        return StreamWriter(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         from ..sink.writer import BatchWriter

@@ -72,7 +72,7 @@ def releases(raw: Any) -> int:
 
 
 def load(raw: Any, where: str = "the checkpoint") -> dict[str, Position]:
-    """Return the offsets that Spark stored; where: their place, for errors."""
+    """Return the offsets that Spark stored; where: what has them, for errors."""
     if not isinstance(raw, dict) or "slipring" not in raw:
         raise BadOffsets(f"{where} has offsets of another source, not of slipring: {str(raw)[:200]}")
     if raw["slipring"] != VERSION:
