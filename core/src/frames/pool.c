@@ -33,8 +33,8 @@
 
 static int check_shape(const slipring_stream *s, uint64_t *bytes) {
     if (s->dimensions < 1 || s->dimensions > SLR_POOL_DIMENSIONS)
-        return slr_error(SLIPRING_BAD_ARGUMENT, "shape", "shape has %u dimensions; 1 to %u are allowed", SLR_POOL_DIMENSIONS,
-                         s->dimensions);
+        return slr_error(SLIPRING_BAD_ARGUMENT, "shape", "shape has %u dimensions; 1 to %u are allowed", s->dimensions,
+                         SLR_POOL_DIMENSIONS);
     if (s->item_size < 1)
         return slr_error(SLIPRING_BAD_ARGUMENT, "dtype", "the elements of dtype have 0 bytes; at least 1 is required");
     *bytes = s->item_size;
