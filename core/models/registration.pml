@@ -7,7 +7,7 @@
  *     subscriber.c    take_entry, lock_entry, own_entry, set_kind, slipring_subscriber_close
  *     publisher.c     attach, lock_entry, own_entry, slipring_publisher_close
  *     claim.c         slr_claimer_start
- *     reclaim.c       slr_abandon_claims, slr_sweep_readers, slr_sweep_writers, abandon_dead_claims, slr_sweep_reader
+ *     sweep.c         slr_abandon_claims, slr_sweep_readers, slr_sweep_writers, abandon_dead_claims, slr_sweep_reader
  *     reclaim.c       advance_freed, lowest_hold with check_alive (holds of dead readers are lifted)
  *     slot_state.c    slr_slot_read_claim (a reader passes the claim of a dead writer)
  *     peers.c         slr_lock_try, slr_lock_held: a lock belongs to its owner until it is closed or the owner dies

@@ -161,12 +161,3 @@ int slipring_inspector_verify(slipring_inspector *inspector) {
     }
     return SLIPRING_OK;
 }
-
-int slipring_topic_sweep(const char *bus, const char *topic, uint32_t *swept) {
-    struct slr_segment *s;
-    int code = slr_segment_open(bus, topic, SLR_PUBLISH, &s);
-    if (code) return code;
-    *swept = slr_sweep_writers(s) + slr_sweep_readers(s);
-    slr_segment_close(s);
-    return SLIPRING_OK;
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words, laps and sizes of the ring. claim.c, reclaim.c and read.c describe the algorithm.
+ * Words, laps and sizes of the ring. claim.c, reclaim.c, sweep.c and read.c describe the algorithm.
  */
 #ifndef SLR_RING_RING_H
 #define SLR_RING_RING_H
@@ -70,8 +70,6 @@ struct slr_need {
 int slr_reclaim(const struct slr_segment *s, uint32_t self, const struct slr_need *need);
 /* Return whether readers have passed that many slots and bytes at this moment; changes nothing. */
 bool slr_readers_passed(const struct slr_segment *s, uint64_t slots, uint64_t bytes);
-/* Free a reader entry whose owner is dead; true if it is dead. */
-bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state);
 
 /* Sweep ----------------------------------------------------------------------------------------------------- */
 
@@ -80,6 +78,8 @@ void slr_abandon_claims(const struct slr_segment *s, uint32_t entry);
 /* Settle the claims and free the entries of dead processes; return the number of entries. The ring must be mapped writable. */
 uint32_t slr_sweep_writers(const struct slr_segment *s);
 uint32_t slr_sweep_readers(const struct slr_segment *s);
+/* Free the entry if its owner is dead; true if it is dead. state: of the entry, read before. */
+bool slr_sweep_reader(const struct slr_segment *s, uint32_t entry, uint64_t state);
 bool slr_expire_cursor(const struct slr_segment *s, uint32_t entry, uint64_t state); /* true if it has expired */
 void slr_sweep_cursors(const struct slr_segment *s);
 
