@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Frames as in core/src/frames/buffers.c and frames/hold.c: one writer and some readers, each killed between any two steps and
+ * Frames as in core/src/frames/fill.c and take.c: one writer and some readers, each killed between any two steps and
  * restarted. A step is one shared access; memory is sequentially consistent here, which the two full fences justify. The writer
  * may try the buffers in any order. Checked: a held frame is the announced one, complete, and does not change.
  *

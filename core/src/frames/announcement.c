@@ -9,7 +9,7 @@
 #include "base/copy.h"
 #include "base/defects.h"
 #include "base/error.h"
-#include "frames/frames.h"
+#include "frames/announcement.h"
 
 static int not_an_announcement(uint64_t seq) {
     return slr_error(SLIPRING_CORRUPT, "topic", "message %llu of the topic is not the announcement of a frame",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A frame reader, for the files that work on it: reader.c (open, close, pools), hold.c (reading).
+ * A frame reader, for the files that work on it: reader.c (open, close, pools), take.c (take, release).
  */
 #ifndef SLR_FRAMES_READER_H
 #define SLR_FRAMES_READER_H
 
-#include "frames/frames.h"
+#include "frames/announcement.h"
 
 #define SLR_ANY_ID UINT64_MAX /* an expected id: the first one that arrives is accepted */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A frame writer, for the files that work on it: writer.c (open, close), buffers.c (taking and sending).
+ * A frame writer, for the files that work on it: writer.c (open, close), fill.c (take, send, abort).
  */
 #ifndef SLR_FRAMES_WRITER_H
 #define SLR_FRAMES_WRITER_H
 
-#include "frames/frames.h"
+#include "frames/announcement.h"
 
 struct slipring_frame_writer {
     slipring_publisher *pub; /* NULL: stopped */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A publisher, for the files that work on it: publisher.c (open, close, wait for room), send.c (all ways to send) and the frame
- * writer (frames/writer.c, frames/buffers.c).
+ * writer (frames/writer.c, frames/fill.c).
  */
 #ifndef SLR_PORTS_PUBLISHER_H
 #define SLR_PORTS_PUBLISHER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading frames. A reader follows the announcements of the topic. For each one it holds the buffer (buffers.c explains why that
- * is correct) or counts the frame as lost. Ids are consecutive, so the next id also shows how many frames were lapped in the
- * ring.
+ * Taking frames: how a reader gets the next frame and releases it. It follows the announcements of the topic. For each one it
+ * holds the buffer (fill.c explains why that is correct) or counts the frame as lost. Ids are consecutive, so the next id also
+ * shows how many frames were lapped in the ring.
  *
  * The contents of the files are not trusted: an announcement is checked against the private copy of the pool's geometry.
  */
@@ -40,7 +40,7 @@ static bool hold(slipring_frame_reader *r, const struct slr_frame *f) {
     uint64_t bit = UINT64_C(1) << f->buffer;
     slr_store_relaxed(&r->sub->self->held, pool->held | bit);
     SLR_CRASH_POINT("frame_reader.bit_set");
-    slr_fence_seq_cst(); /* partner: the fence in claim (buffers.c) */
+    slr_fence_seq_cst(); /* partner: the fence in claim (fill.c) */
     if (!SLR_DEFECT(no_recheck_after_bit) && slr_load_acquire(word) != sent) {
         slr_store_release(&r->sub->self->held, pool->held);
         SLR_CRASH_POINT("frame_reader.bit_withdrawn");
@@ -65,16 +65,20 @@ static void describe(const slipring_frame_reader *r, slipring_frame *out) {
                             .time_ns = a->time_ns,
                             .start_ns = a->frame.start_ns,
                             .end_ns = a->frame.end_ns,
-                            .token = r->pool->serial << 6 | a->frame.buffer};
+                            .token = r->pool->serial * SLR_POOL_BUFFERS + a->frame.buffer};
 }
 
-/* OK: held. LAPPED: lost. */
+/* Hold the frame of the announcement read last.
+ *   OK           held
+ *   LAPPED       lost: the writer has taken the buffer again; the caller counts it
+ *   PASSED_OVER  lost with its pool, which no longer exists; the next id counts it
+ *   CORRUPT      the announcement names an impossible buffer
+ *   other codes  the reader cannot change to the new pool (slr_frame_follow) */
 static int take_announced(slipring_frame_reader *r) {
     const struct slr_announcement *a = &r->announcement;
     if (!r->pool || r->pool->generation != a->frame.pool) {
         int code = slr_frame_follow(r);
         if (code && code != SLIPRING_EMPTY) return code;
-        /* Of a pool that no longer exists: counted with the next id. */
         if (!r->pool || r->pool->generation != a->frame.pool) return PASSED_OVER;
     }
     if (!fits(r->pool, a))
@@ -92,7 +96,7 @@ int slipring_frame_reader_take(slipring_frame_reader *r, slipring_frame *out) {
         }
         if (!code) {
             code = take_announced(r);
-            slr_read_show_progress(r->sub); /* now: a writer that sees this position and no bit may take the buffer (buffers.c) */
+            slr_read_show_progress(r->sub); /* now: a writer that sees this position and no bit may take the buffer (fill.c) */
         }
         if (code == SLIPRING_OK) {
             r->received++;
@@ -112,8 +116,8 @@ static struct slr_pool **find_pool(slipring_frame_reader *r, uint64_t serial) {
 }
 
 int slipring_frame_reader_release(slipring_frame_reader *r, uint64_t token) {
-    struct slr_pool **link = find_pool(r, token >> 6), *pool = *link;
-    uint64_t bit = UINT64_C(1) << (token & 63);
+    struct slr_pool **link = find_pool(r, token / SLR_POOL_BUFFERS), *pool = *link;
+    uint64_t bit = UINT64_C(1) << token % SLR_POOL_BUFFERS;
     if (!pool || !(pool->held & bit)) return slr_error(SLIPRING_BAD_ARGUMENT, "token", "this reader does not hold that frame");
     pool->held &= ~bit;
     if (pool == r->pool) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing frames: taking a buffer, and sending the frame in it. A topic with one writer carries the announcements; the frames are
- * in a pool of buffers beside it.
+ * Filling buffers: the writer takes one, the program fills it, the writer sends the frame. A topic with one writer carries the
+ * announcements; the frames are in a pool of buffers beside it.
  *
  * Each buffer has a word {state, number}, which only the writer changes. Each reader has in its own table entry a mask of the
  * buffers that it holds and the generation of their pool. The handshake is that of hazard pointers:
@@ -52,7 +52,7 @@ static struct readers scan_readers(const slipring_frame_writer *w, bool check_al
         struct slr_reader *r = &s->reader[e];
         uint64_t state = slr_load_acquire(&r->state);
         if (slr_kind_is(state, SLR_KIND_FREE)) continue;
-        /* Load the position before the mask, partner of the fence in hold (frames/hold.c): with a position the bits set before it
+        /* Load the position before the mask, partner of the fence in hold (take.c): with a position the bits set before it
          * are visible. Load the pool before the mask: a reader empties its mask before it changes the pool. Acquire,
          * partner of the reader's release: it has finished with a frame before the frame is overwritten. */
         uint64_t position = slr_load_acquire(&r->position), pool = slr_load_acquire(&r->pool), held = slr_load_acquire(&r->held);
@@ -78,7 +78,7 @@ static int choose(const slipring_frame_writer *w, uint32_t stream, uint64_t excl
     uint64_t hot_number = 0, cold_number = UINT64_MAX, newest_number = 0;
     uint32_t first = w->pool->first_buffer[stream], end = first + w->pool->stream[stream].buffers;
     for (uint32_t b = first; b < end; b++)
-        if (number_in(w, b) > newest_number) newest_number = number_in(w, (uint32_t)(newest = (int)b));
+        if (number_in(w, b) > newest_number) newest_number = number_in(w, b), newest = (int)b;
     for (uint32_t b = first; b < end; b++) {
         uint64_t number = number_in(w, b);
         if (excluded >> b & 1 || (int)b == newest) continue;
@@ -96,7 +96,7 @@ static bool claim(slipring_frame_writer *w, int buffer) {
     uint64_t writing = slr_buffer_word(SLR_BUFFER_WRITING, slr_buffer_number(before));
     slr_store_relaxed(word, SLR_DEFECT(buffer_not_marked_writing) ? before : writing);
     SLR_CRASH_POINT("frame.marked");
-    slr_fence_seq_cst(); /* partner: the fence in hold (frames/hold.c) */
+    slr_fence_seq_cst(); /* partner: the fence in hold (take.c) */
     if (!(scan_readers(w, false).held >> buffer & 1)) return true;
     slr_store_release(word, before);
     SLR_CRASH_POINT("frame.left_alone");

@@ -2,8 +2,8 @@
  *
  * The announcement of a frame, for writers and readers.
  */
-#ifndef SLR_FRAMES_FRAMES_H
-#define SLR_FRAMES_FRAMES_H
+#ifndef SLR_FRAMES_ANNOUNCEMENT_H
+#define SLR_FRAMES_ANNOUNCEMENT_H
 
 #include "frames/pool.h"
 #include "ports/subscriber.h"
