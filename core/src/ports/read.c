@@ -12,7 +12,7 @@
  * Every value is checked or masked before it is used: contents can be wrong but not dangerous.
  *
  * A conflating reader receives only the newest message. It jumps ahead in O(1) and counts the skipped messages later, some slots
- * at a time: every message in [start, settled) that was not received was filtered.
+ * at a time: every message in [start, counted_to) that was not received was filtered.
  *
  * Draining shows many messages in shared memory to a sink.
  */
@@ -78,34 +78,34 @@ static int resync(slipring_subscriber *sub) {
 
 /* Conflate: read the newest message, count the skipped ones later ----------------------------------------------- */
 
-void slr_read_settle(slipring_subscriber *sub, uint64_t limit) {
+void slr_read_count_skipped(slipring_subscriber *sub, uint64_t limit) {
     const struct slr_segment *s = sub->s;
-    for (; limit && sub->settled < sub->position; limit--) {
+    for (; limit && sub->counted_to < sub->position; limit--) {
         uint64_t word;
         struct slr_loss loss;
-        enum slr_slot_state state = slr_slot_read(s, sub->settled, &word);
+        enum slr_slot_state state = slr_slot_read(s, sub->counted_to, &word);
         if (state == SLR_OPEN_CLAIM || state == SLR_NOTHING || state == SLR_DAMAGED) break;
-        if (state == SLR_OVERTAKEN || slr_load_relaxed(&s->ring->oldest) > sub->settled) {
-            if (!slr_loss_from(s, sub->settled, sub->abandoned, &loss) || loss.oldest > sub->position) break;
-            sub->settled_messages += loss.messages;
-            sub->settled = loss.oldest;
+        if (state == SLR_OVERTAKEN || slr_load_relaxed(&s->ring->oldest) > sub->counted_to) {
+            if (!slr_loss_from(s, sub->counted_to, sub->abandoned, &loss) || loss.oldest > sub->position) break;
+            sub->counted_messages += loss.messages;
+            sub->counted_to = loss.oldest;
             sub->abandoned = loss.abandoned;
             continue;
         }
         if (state == SLR_FOUND)
-            sub->settled_messages++;
+            sub->counted_messages++;
         else if (sub->abandoned != SLR_UNKNOWN)
             sub->abandoned++;
-        sub->settled++;
+        sub->counted_to++;
     }
-    uint64_t filtered = sub->settled_messages - sub->received;
-    if (sub->settled_messages > sub->received && filtered > sub->filtered) sub->filtered = filtered;
+    uint64_t filtered = sub->counted_messages - sub->received;
+    if (sub->counted_messages > sub->received && filtered > sub->filtered) sub->filtered = filtered;
 }
 
 static void conflate_to(slipring_subscriber *sub, uint64_t position) {
     if (position == sub->position) return;
     sub->position = position;
-    slr_read_settle(sub, SLR_SETTLE_AT_ONCE);
+    slr_read_count_skipped(sub, SLR_COUNT_AT_ONCE);
     slr_read_show_progress(sub);
 }
 
@@ -209,7 +209,7 @@ int slr_read_accept(slipring_subscriber *sub) {
     if (!sub->peeked) return slr_error(SLIPRING_BAD_ARGUMENT, "", "no message was peeked that could be accepted");
     if (!slr_intact(sub, sub->position)) return give_up_peeked(sub);
     advance(sub);
-    if (sub->conflate) slr_read_settle(sub, SLR_SETTLE_AT_ONCE);
+    if (sub->conflate) slr_read_count_skipped(sub, SLR_COUNT_AT_ONCE);
     return SLIPRING_OK;
 }
 
@@ -300,7 +300,7 @@ int slipring_subscriber_drain(slipring_subscriber *sub, size_t limit, slipring_s
     sub->peeked = false;
     if (count) sub->slice_ns = 0;
     *taken = count;
-    if (sub->conflate) slr_read_settle(sub, SLR_SETTLE_AT_ONCE);
+    if (sub->conflate) slr_read_count_skipped(sub, SLR_COUNT_AT_ONCE);
     if (count) slr_read_show_progress(sub);
     return count ? SLIPRING_OK : code;
 }

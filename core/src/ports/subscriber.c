@@ -170,7 +170,7 @@ int slipring_subscriber_seek(slipring_subscriber *sub, int start, uint64_t start
 void slipring_subscriber_counts(slipring_subscriber *sub, slipring_counts *out) {
     uint64_t tail = sub->position;
     if (sub->s->fork_generation == slr_fork_generation()) {
-        if (sub->conflate) slr_read_settle(sub, sub->s->slot_count + 1);
+        if (sub->conflate) slr_read_count_skipped(sub, sub->s->slot_count + 1);
         tail = slr_load_acquire(&sub->s->ring->tail);
     }
     *out = (slipring_counts){.received = sub->received,
@@ -275,8 +275,8 @@ int slr_start_at(slipring_subscriber *sub, int start, uint64_t start_seq) {
     sub->position = chosen.position;
     sub->abandoned = chosen.abandoned;
     sub->peeked = false;
-    sub->settled = chosen.position;
-    sub->settled_messages = sub->received + sub->filtered;
+    sub->counted_to = chosen.position;
+    sub->counted_messages = sub->received + sub->filtered;
     if (sub->self) slr_store_relaxed(&sub->self->lost, sub->lost);
     return SLIPRING_OK;
 }

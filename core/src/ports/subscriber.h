@@ -10,7 +10,7 @@
 #include "ring/ring.h"
 
 #define SLR_MAX_VIEWS 256
-#define SLR_SETTLE_AT_ONCE 256 /* slots: limits the work of a conflating read */
+#define SLR_COUNT_AT_ONCE 256 /* slots: limits the work of a conflating read */
 
 struct slr_filter;
 
@@ -22,14 +22,14 @@ struct slipring_subscriber {
     bool holds_position; /* a hold protects everything from position on: no copy can be overwritten */
 
     uint64_t position;  /* next sequence to read */
-    uint64_t abandoned; /* sequences below position (conflating: below settled) that never became messages */
+    uint64_t abandoned; /* sequences below position (conflating: below counted_to) that never became messages */
     uint64_t received, lost, filtered;
 
     bool peeked; /* a message was peeked and not yet accepted */
     uint64_t peeked_size;
 
-    /* A conflating reader counts behind its position (read.c). */
-    uint64_t settled, settled_messages;
+    /* A conflating reader counts behind its position (read.c): the messages below counted_to, received or filtered. */
+    uint64_t counted_to, counted_messages;
 
     uint64_t held[SLR_MAX_VIEWS]; /* sequences of open views */
     int held_count;
@@ -38,7 +38,9 @@ struct slipring_subscriber {
     uint64_t kept;
 
     uint64_t progress_messages, progress_bytes; /* since publishers were last woken */
-    int64_t slice_ns; /* of the current wait; 0: none */
+    /* Of the current wait (wait.c). 0: it has not begun; negative: the time spun so far, before the first sleep; positive: the
+     * longest sleep of the next call. One field, so that a received message resets it by one store. */
+    int64_t slice_ns;
     /* The last wait: position and time of its begin, and the time it stayed away from the slot (backoff_ns in wait.c). */
     uint64_t waited_at;
     int64_t waited_ns, backoff_ns;
@@ -54,7 +56,8 @@ int slr_read_check(slipring_subscriber *sub);
 bool slr_read_may_have_message(slipring_subscriber *sub, bool *behind_claim);
 int slr_read_accept(slipring_subscriber *sub); /* call slr_read_show_progress afterwards to publish the position */
 void slr_read_show_progress(slipring_subscriber *sub);
-SLR_NOINLINE void slr_read_settle(slipring_subscriber *sub, uint64_t limit); /* count the messages that a conflating reader has skipped */
+/* Count the messages that a conflating reader has skipped; look at `limit` slots at most. */
+SLR_NOINLINE void slr_read_count_skipped(slipring_subscriber *sub, uint64_t limit);
 
 /* hold.c */
 void slr_hold_publish(slipring_subscriber *sub);

@@ -24,7 +24,7 @@ static void newest_of(slipring_publisher *pub, slipring_subscriber *sub, unsigne
     expect_empty(sub);
 }
 
-static void settled(slipring_subscriber *sub, uint64_t published) {
+static void everything_is_counted(slipring_subscriber *sub, uint64_t published) {
     slipring_counts c = counts(sub);
     CHECK_EQ(c.lost, 0);
     CHECK_EQ(c.received + c.filtered, published);
@@ -36,10 +36,10 @@ static void any_number(const char *topic, int delivery, int writers) {
     slipring_subscriber *sub = subscriber(topic, SUBSCRIBING(.conflate = true));
     unsigned sent = 0;
     for (unsigned count = 0; count < 20; count++) newest_of(pub, sub, &sent, count);
-    settled(sub, sent);
+    everything_is_counted(sub, sent);
     if (delivery == SLIPRING_LOSSY)
         for (unsigned count = 20; count < 400; count += 13) newest_of(pub, sub, &sent, count);
-    settled(sub, sent);
+    everything_is_counted(sub, sent);
     slipring_subscriber_close(sub);
     slipring_publisher_close(pub);
 }
@@ -58,7 +58,7 @@ static void behind_an_open_claim(bool commit) {
     send_text(pub, "last");
     expect_text(sub, "last");
     expect_empty(sub);
-    settled(sub, commit ? 4 : 3);
+    everything_is_counted(sub, commit ? 4 : 3);
     slipring_subscriber_close(sub);
     slipring_publisher_close(pub);
     CHECK_OK(slipring_topic_remove(bus, "open"));
@@ -76,7 +76,7 @@ static void with_a_filter(void) {
     expect_empty(sub);
     send_numbers(pub, 15, 1, "yes");
     expect_text(sub, "15");
-    settled(sub, 16);
+    everything_is_counted(sub, 16);
     slipring_subscriber_close(sub);
     slipring_publisher_close(pub);
 }
