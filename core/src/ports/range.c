@@ -71,10 +71,10 @@ int slipring_range_settled(slipring_range *range, uint64_t start, uint64_t rows,
     if (rows > s->slot_count) rows = s->slot_count;
     for (uint64_t count = 0; count < rows; count++, seq++) {
         uint64_t word;
-        enum slr_slot_state state = slr_slot_read(s, seq, &word);
-        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
-        if (state == SLR_NOTHING || state == SLR_OPEN_CLAIM) break;
-        if (state == SLR_FOUND) size += slr_lengths_body(slr_load_relaxed(&slr_slot_of(s, seq)->lengths));
+        enum slr_finding finding = slr_slot_read(s, seq, &word);
+        if (finding == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
+        if (finding == SLR_NOTHING || finding == SLR_OPEN_CLAIM) break;
+        if (finding == SLR_FOUND) size += slr_lengths_body(slr_load_relaxed(&slr_slot_of(s, seq)->lengths));
         if (count && size > bytes) break;
     }
     *end = seq;
@@ -84,14 +84,14 @@ int slipring_range_settled(slipring_range *range, uint64_t start, uint64_t rows,
 int slipring_range_at_time(slipring_range *range, int64_t time_ns, uint64_t *seq) {
     const struct slr_segment *s = range->reader.s;
     uint64_t word;
-    enum slr_slot_state state;
+    enum slr_finding finding;
     int code = slr_segment_check_file(s);
     if (code) return code;
     uint64_t at = oldest_of(s);
     /* Check one by one: the times of several publishers are not ordered, so no binary search is possible. */
     for (uint64_t count = 0; count < s->slot_count; count++, at++) {
-        state = slr_slot_read(s, at, &word);
-        if (state == SLR_NOTHING || (state == SLR_FOUND && slr_load_relaxed(&slr_slot_of(s, at)->time_ns) >= time_ns)) break;
+        finding = slr_slot_read(s, at, &word);
+        if (finding == SLR_NOTHING || (finding == SLR_FOUND && slr_load_relaxed(&slr_slot_of(s, at)->time_ns) >= time_ns)) break;
     }
     *seq = at;
     return SLIPRING_OK;

@@ -83,16 +83,16 @@ void slr_read_count_skipped(slipring_subscriber *sub, uint64_t limit) {
     for (; limit && sub->counted_to < sub->position; limit--) {
         uint64_t word;
         struct slr_loss loss;
-        enum slr_slot_state state = slr_slot_read(s, sub->counted_to, &word);
-        if (state == SLR_OPEN_CLAIM || state == SLR_NOTHING || state == SLR_DAMAGED) break;
-        if (state == SLR_OVERTAKEN || slr_load_relaxed(&s->ring->oldest) > sub->counted_to) {
+        enum slr_finding finding = slr_slot_read(s, sub->counted_to, &word);
+        if (finding == SLR_OPEN_CLAIM || finding == SLR_NOTHING || finding == SLR_DAMAGED) break;
+        if (finding == SLR_OVERTAKEN || slr_load_relaxed(&s->ring->oldest) > sub->counted_to) {
             if (!slr_loss_from(s, sub->counted_to, sub->abandoned, &loss) || loss.oldest > sub->position) break;
             sub->counted_messages += loss.messages;
             sub->counted_to = loss.oldest;
             sub->abandoned = loss.abandoned;
             continue;
         }
-        if (state == SLR_FOUND)
+        if (finding == SLR_FOUND)
             sub->counted_messages++;
         else if (sub->abandoned != SLR_UNKNOWN)
             sub->abandoned++;
@@ -122,11 +122,11 @@ static SLR_NOINLINE int peek_newest(slipring_subscriber *sub, slipring_message *
     if (!sub->holds_position && lowest < oldest) lowest = oldest;
     uint64_t next = newest; /* where the next search begins: not past a claim that may still be committed */
     for (uint64_t seq = newest; seq-- > lowest;) {
-        enum slr_slot_state state = slr_slot_read(s, seq, &word);
-        if (state == SLR_OVERTAKEN) break;
-        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
-        if (state == SLR_OPEN_CLAIM || state == SLR_NOTHING) next = seq;
-        if (state != SLR_FOUND) continue;
+        enum slr_finding finding = slr_slot_read(s, seq, &word);
+        if (finding == SLR_OVERTAKEN) break;
+        if (finding == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
+        if (finding == SLR_OPEN_CLAIM || finding == SLR_NOTHING) next = seq;
+        if (finding != SLR_FOUND) continue;
         int code = slr_describe(sub, seq, out);
         if (code == SLIPRING_OK) code = slr_filter_message(sub, word, out);
         if (code == SLIPRING_LAPPED) break;
@@ -157,18 +157,18 @@ static SLR_NOINLINE int peek_next(slipring_subscriber *sub, slipring_message *ou
     /* Pass at most one ring of slots in a call, so that tampered contents cannot cause an endless loop. */
     for (uint64_t steps = 0; steps <= s->slot_count; steps++) {
         uint64_t word;
-        enum slr_slot_state state = slr_slot_read(s, sub->position, &word);
+        enum slr_finding finding = slr_slot_read(s, sub->position, &word);
         code = SLIPRING_EMPTY;
-        if (state == SLR_NOTHING || state == SLR_OPEN_CLAIM) break;
-        if (state == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
-        if (state == SLR_ABANDONED) {
+        if (finding == SLR_NOTHING || finding == SLR_OPEN_CLAIM) break;
+        if (finding == SLR_DAMAGED) return slr_error_damaged("a slot is in an unknown state");
+        if (finding == SLR_ABANDONED) {
             sub->position++;
             if (sub->abandoned != SLR_UNKNOWN) sub->abandoned++;
             continue;
         }
-        if (state == SLR_FOUND) code = slr_describe(sub, sub->position, out);
-        if (state == SLR_FOUND && code == SLIPRING_OK) code = slr_filter_message(sub, word, out);
-        if (state == SLR_OVERTAKEN || code == SLIPRING_LAPPED) {
+        if (finding == SLR_FOUND) code = slr_describe(sub, sub->position, out);
+        if (finding == SLR_FOUND && code == SLIPRING_OK) code = slr_filter_message(sub, word, out);
+        if (finding == SLR_OVERTAKEN || code == SLIPRING_LAPPED) {
             code = resync(sub);
             if (code) return code;
             code = SLIPRING_EMPTY;
@@ -312,7 +312,8 @@ bool slr_read_may_have_message(slipring_subscriber *sub, bool *behind_claim) {
     uint64_t word;
     /* Sequentially consistent: a sleeper announces itself, then checks. Partner: slr_wake_readers. */
     slr_fence_seq_cst();
-    enum slr_slot_state state = slr_slot_read_word(s, sub->position, &word);
-    *behind_claim = state == SLR_OPEN_CLAIM && slr_counted(s, sub->position);
-    return state == SLR_FOUND || state == SLR_OVERTAKEN || state == SLR_DAMAGED || (state == SLR_ABANDONED && slr_counted(s, sub->position));
+    enum slr_finding finding = slr_slot_read_word(s, sub->position, &word);
+    *behind_claim = finding == SLR_OPEN_CLAIM && slr_counted(s, sub->position);
+    return finding == SLR_FOUND || finding == SLR_OVERTAKEN || finding == SLR_DAMAGED ||
+           (finding == SLR_ABANDONED && slr_counted(s, sub->position));
 }

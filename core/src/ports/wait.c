@@ -78,9 +78,9 @@ static bool has_message(const struct wait *w) {
     for (size_t i = 0; i < w->count && !found; i++) {
         const slipring_subscriber *sub = w->subs[i];
         uint64_t word;
-        enum slr_slot_state state = slr_slot_read_word(sub->s, sub->position, &word);
-        found = state == SLR_FOUND || state == SLR_OVERTAKEN || state == SLR_DAMAGED ||
-                (state == SLR_ABANDONED && slr_counted(sub->s, sub->position)) || slr_load_relaxed(&sub->interrupted) ||
+        enum slr_finding finding = slr_slot_read_word(sub->s, sub->position, &word);
+        found = finding == SLR_FOUND || finding == SLR_OVERTAKEN || finding == SLR_DAMAGED ||
+                (finding == SLR_ABANDONED && slr_counted(sub->s, sub->position)) || slr_load_relaxed(&sub->interrupted) ||
                 slr_load_relaxed(&sub->s->ring->removed);
     }
     return found;

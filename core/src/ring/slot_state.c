@@ -10,7 +10,7 @@
 
 #define CLAIM_SPINS 32 /* usually enough for the claim of a live writer to end */
 
-enum slr_slot_state slr_slot_read_claim(const struct slr_segment *s, uint64_t seq, uint64_t word) {
+enum slr_finding slr_slot_read_claim(const struct slr_segment *s, uint64_t seq, uint64_t word) {
     for (int i = 0; i < CLAIM_SPINS; i++) {
         if (slr_load_relaxed(&slr_slot_of(s, seq)->word) != word) return slr_slot_read_word(s, seq, &word);
         slr_pause();
@@ -20,6 +20,6 @@ enum slr_slot_state slr_slot_read_claim(const struct slr_segment *s, uint64_t se
     if (!SLR_DEFECT(live_claim_passed_over) && !slr_writer_dead(s, slr_word_writer(word))) return SLR_OPEN_CLAIM;
     /* The owner is dead. If it committed before, the word is READY. */
     uint64_t again;
-    enum slr_slot_state state = slr_slot_read_word(s, seq, &again);
-    return state == SLR_OPEN_CLAIM ? SLR_ABANDONED : state;
+    enum slr_finding finding = slr_slot_read_word(s, seq, &again);
+    return finding == SLR_OPEN_CLAIM ? SLR_ABANDONED : finding;
 }
