@@ -34,7 +34,7 @@ static bool alike_from(const slipring_subscriber *sub, const slipring_columns *c
     const struct slr_slot *slot = slr_slot_of(s, sub->position);
     if (!slr_ready_at(s, sub->position)) return false;
     uint64_t lengths = slr_load_relaxed(&slot->lengths), end = slr_load_relaxed(&slot->end), body = slr_lengths_body(lengths);
-    uint64_t size = slr_reserved(body, (uint64_t)c->type_size + c->sender_size);
+    uint64_t size = slr_message_bytes(body, (uint64_t)c->type_size + c->sender_size);
     if (lengths != slr_lengths(body, c->type_size, c->sender_size) || size > s->capacity) return false;
     uint64_t slots = s->slot_count - (sub->position & s->slot_mask), fit = s->capacity / size;
     if (c->data && body && fit > (c->data_room - c->data_used) / body) fit = (c->data_room - c->data_used) / body;

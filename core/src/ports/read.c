@@ -193,7 +193,7 @@ static int peek_message(slipring_subscriber *sub, slipring_message *out) {
     sub->peeked = code == SLIPRING_OK;
     if (code == SLIPRING_OK) {
         sub->slice_ns = 0;
-        sub->peeked_size = slr_reserved(out->size, (uint64_t)out->type_size + out->sender_size);
+        sub->peeked_size = slr_message_bytes(out->size, (uint64_t)out->type_size + out->sender_size);
     }
     if (code == SLIPRING_EMPTY) help_publishers(sub, true);
     return code;
@@ -263,7 +263,7 @@ static int drain_plain(slipring_subscriber *sub, size_t limit, slipring_sink sin
         if (slr_describe(sub, seq, &m)) break;
         if (fetch) __builtin_prefetch(m.body + AHEAD * 64);
         if ((refused = !sink(context, &m)) || (overwritten = !slr_intact(sub, seq))) break;
-        bytes += slr_reserved(m.size, (uint64_t)m.type_size + m.sender_size);
+        bytes += slr_message_bytes(m.size, (uint64_t)m.type_size + m.sender_size);
     }
     sub->position = seq;
     sub->received += seq - begun;

@@ -22,7 +22,7 @@ static inline int slr_describe(const slipring_subscriber *sub, uint64_t seq, sli
     const struct slr_slot *slot = slr_slot_of(s, seq);
     uint64_t lengths = slr_load_relaxed(&slot->lengths), end = slr_load_relaxed(&slot->end);
     uint64_t body = slr_lengths_body(lengths), meta = slr_lengths_type(lengths) + (uint64_t)slr_lengths_sender(lengths);
-    uint64_t size = slr_reserved(body, meta);
+    uint64_t size = slr_message_bytes(body, meta);
     bool too_large = size > s->capacity && !SLR_DEFECT(message_of_any_size);
     if ((too_large || lengths >> 48) && !SLR_DEFECT(lengths_not_checked))
         return slr_intact(sub, seq) ? slr_error_damaged("a message has an impossible size") : SLIPRING_LAPPED;

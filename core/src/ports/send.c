@@ -54,7 +54,7 @@ static inline int admit(slipring_publisher *pub, const struct message_meta *m) {
 static inline size_t meta_size(const slipring_publisher *pub) { return (size_t)pub->type_size + pub->sender_size; }
 
 static inline int check_size(const slipring_publisher *pub, size_t size, uint64_t *reserved) {
-    *reserved = slr_reserved(size, meta_size(pub));
+    *reserved = slr_message_bytes(size, meta_size(pub));
     if (size <= UINT32_MAX && *reserved <= pub->s->capacity + (SLR_DEFECT(one_word_too_large_accepted) ? 8u : 0u))
         return SLIPRING_OK;
     if (size > UINT32_MAX)
@@ -226,7 +226,7 @@ int slipring_publisher_check(slipring_publisher *pub, size_t size, const char *t
 /* Many messages --------------------------------------------------------------------------------------------- */
 
 static inline bool takes_as_much(const slipring_publisher *pub, size_t size, uint64_t reserved) {
-    return size <= UINT32_MAX && slr_reserved(size, meta_size(pub)) == reserved;
+    return size <= UINT32_MAX && slr_message_bytes(size, meta_size(pub)) == reserved;
 }
 
 /* Return how many of these need as much room as the first one, at most RUN. */
@@ -348,7 +348,7 @@ int slipring_publisher_commit(slipring_publisher *pub, const slipring_claim *cla
     if (code) return code;
     uint64_t lengths = slr_load_relaxed(&slr_slot_of(pub->s, claim->seq)->lengths);
     uint64_t meta = slr_lengths_type(lengths) + (uint64_t)slr_lengths_sender(lengths);
-    uint64_t end = claim->reserved_start + slr_reserved(claim->size, meta);
+    uint64_t end = claim->reserved_start + slr_message_bytes(claim->size, meta);
     slr_readers_death_wake_set(pub);
     commit(pub, claim->seq, end, claim->size, lengths, slr_tsc_clock_now_ns(&pub->clock));
     slr_wake_readers(pub);

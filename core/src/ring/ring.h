@@ -28,8 +28,8 @@ static inline uint64_t slr_start_of(const struct slr_segment *s, uint64_t seq) {
 }
 
 static inline uint64_t slr_round8(uint64_t size) { return (size + 7) & ~UINT64_C(7); }
-/* Never zero: so payload positions never repeat. */
-static inline uint64_t slr_reserved(uint64_t body, uint64_t meta) {
+/* Return the payload that a message occupies. Never zero: so payload positions never repeat. */
+static inline uint64_t slr_message_bytes(uint64_t body, uint64_t meta) {
     uint64_t size = slr_round8(body) + slr_round8(meta);
     return size ? size : 8;
 }
