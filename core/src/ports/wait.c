@@ -42,8 +42,12 @@
 #define LONGEST_BACKOFF_NS 10000
 #define STREAMING_NS 400u /* average time of a message in a stream */
 
-/* Topics on which one thread sleeps with coverage of deaths: three words each, beside the bells of the wait and of the groups. */
-#define MAX_COVERED ((SLR_MAX_FUTEX_WORDS - 2) / 3)
+/* Topics on which one thread can sleep so that the death of a publisher wakes it: three words each, beside the bells of the wait
+ * and of the groups. */
+#define MAX_WITH_DEATH_WAKE ((SLR_MAX_FUTEX_WORDS - 2) / 3)
+
+/* A result of sleep_on beside the errors: the slice is not worth the threads that a death wake needs. */
+#define TOO_SHORT_FOR_THREADS (-1)
 
 struct wait {
     slipring_subscriber *const *subs;
@@ -51,7 +55,7 @@ struct wait {
     _Atomic uint32_t *bell;
     uint32_t seen_rings;
     size_t each;               /* topics on which one thread sleeps */
-    bool covered;              /* the death of a publisher wakes this wait */
+    bool death_wakes_us;       /* the kernel wakes this wait when a publisher dies */
     bool must_poll;            /* behind a claim, or without permission to announce a sleeper */
     _Atomic uint32_t publisher_died; /* the death of a publisher has woken this wait */
 };
@@ -151,11 +155,11 @@ static size_t list_words(const struct wait *w, struct part part, struct slr_fute
         _Atomic uint32_t *wake = &part.subs[i]->s->readers->wake;
         if (part.subs[i]->s->readers_writable) words[count++] = slr_futex_word_of(wake, slr_sleep_announce(wake));
     }
-    for (size_t i = 0; w->covered && i < part.count; i++) {
+    for (size_t i = 0; w->death_wakes_us && i < part.count; i++) {
         _Atomic uint32_t *orphan = &part.subs[i]->s->readers->orphan;
         words[count++] = slr_futex_word_of(orphan, slr_load_relaxed(orphan));
     }
-    for (size_t i = 0; w->covered && i < part.count; i++) {
+    for (size_t i = 0; w->death_wakes_us && i < part.count; i++) {
         _Atomic uint64_t *slot = &slr_slot_of(part.subs[i]->s, part.subs[i]->position)->word;
         if (SLR_DEFECT(slot_not_slept_on)) continue;
         words[count++] = slr_futex_word_of(slot, (uint32_t)slr_load_relaxed(slot)); /* the lower half: state, writer, part of the lap */
@@ -180,7 +184,7 @@ static void wake_after_death(void *context, size_t number, size_t woken) {
     slr_death_wake_clear();
 }
 
-static int sleep_covered(struct wait *w, struct slr_futex_word *words, size_t count, int64_t until) {
+static int sleep_with_death_wake(struct wait *w, struct slr_futex_word *words, size_t count, int64_t until) {
     struct slr_sleep_hooks hooks = {.before = set_death_wake, .after = wake_after_death, .context = w};
     if (w->each < w->count) return slr_sleep_in_groups(words, count, (w->bell ? 1 : 0) + 3 * w->each, until, &hooks);
     size_t woken;
@@ -190,7 +194,7 @@ static int sleep_covered(struct wait *w, struct slr_futex_word *words, size_t co
     return slept;
 }
 
-static int sleep_uncovered(struct slr_futex_word *words, size_t count, int64_t until) {
+static int sleep_without_death_wake(struct slr_futex_word *words, size_t count, int64_t until) {
     size_t woken;
     int slept = count > SLR_MAX_FUTEX_WORDS ? slr_sleep_in_groups(words, count, SLR_MAX_FUTEX_WORDS - 1, until, NULL)
                                        : slr_sleep_on(words, count, until, &woken);
@@ -207,8 +211,8 @@ static int sleep_on(struct wait *w, struct slr_futex_word *words, int64_t slice,
     int64_t now = slr_clock_monotonic_ns(), until = now + (w->must_poll ? POLL_SLICE : slice);
     if (SLR_DEFECT(waiting_polls) && !w->must_poll) until = now;
     if (until > deadline) until = deadline;
-    if (w->covered && w->each < w->count && until - now < SLR_LONGEST_BOUNDED_SLICE_NS) return EAGAIN; /* too short for threads */
-    return w->covered ? sleep_covered(w, words, count, until) : sleep_uncovered(words, count, until);
+    if (w->death_wakes_us && w->each < w->count && until - now < SLR_LONGEST_BOUNDED_SLICE_NS) return TOO_SHORT_FOR_THREADS;
+    return w->death_wakes_us ? sleep_with_death_wake(w, words, count, until) : sleep_without_death_wake(words, count, until);
 }
 
 static int sleep_slice(struct wait *w, int64_t slice, int64_t deadline) {
@@ -216,8 +220,9 @@ static int sleep_slice(struct wait *w, int64_t slice, int64_t deadline) {
     struct slr_futex_word few[14], *words = most <= sizeof few / sizeof few[0] ? few : calloc(most, sizeof *words);
     if (!words) return ENOMEM;
     int slept = sleep_on(w, words, slice, deadline);
-    if (slept == EAGAIN && w->covered) { /* without threads: a death wakes nobody, so check at the end of bounded slices */
-        w->covered = false;
+    if (slept == TOO_SHORT_FOR_THREADS || (slept == SLR_NO_THREAD && w->death_wakes_us)) {
+        /* Without threads the death of a publisher wakes nobody, so check at the end of bounded slices. */
+        w->death_wakes_us = false;
         w->each = w->count;
         slept = sleep_on(w, words, slice < SLR_LONGEST_BOUNDED_SLICE_NS ? slice : SLR_LONGEST_BOUNDED_SLICE_NS, deadline);
     }
@@ -227,18 +232,18 @@ static int sleep_slice(struct wait *w, int64_t slice, int64_t deadline) {
 
 /* Wait ------------------------------------------------------------------------------------------------------- */
 
-/* Return the next slice. The first subscriber stores it, and reading a message resets it. More topics than MAX_COVERED need
- * threads, which are worth their cost once the wait has reached the longest bounded slice. */
+/* Return the next slice. The first subscriber stores it, and reading a message resets it. More topics than MAX_WITH_DEATH_WAKE
+ * need threads, which are worth their cost once the wait has reached the longest bounded slice. */
 static int64_t next_slice(struct wait *w) {
     w->each = w->count;
     if (w->count == 0) return SLR_LONGEST_BOUNDED_SLICE_NS; /* no subscriber can store the time waited */
     int64_t slice = w->subs[0]->slice_ns;
     bool worth_threads = slice >= SLR_LONGEST_BOUNDED_SLICE_NS && !SLR_DEFECT(idle_waits_for_many_wake_up);
-    w->covered = slr_sleeps_on_many() && (w->count <= MAX_COVERED || worth_threads);
+    w->death_wakes_us = slr_sleeps_on_many() && (w->count <= MAX_WITH_DEATH_WAKE || worth_threads);
     /* A waiter that cannot wake others must not take the wake-up after a death from them; it polls anyway. */
-    for (size_t i = 0; i < w->count && w->covered; i++) w->covered = w->subs[i]->s->readers_writable;
-    if (w->covered && w->each > MAX_COVERED) w->each = MAX_COVERED;
-    bool bounded = !w->covered || SLR_DEFECT(idle_waits_wake_up);
+    for (size_t i = 0; i < w->count && w->death_wakes_us; i++) w->death_wakes_us = w->subs[i]->s->readers_writable;
+    if (w->death_wakes_us && w->each > MAX_WITH_DEATH_WAKE) w->each = MAX_WITH_DEATH_WAKE;
+    bool bounded = !w->death_wakes_us || SLR_DEFECT(idle_waits_wake_up);
     for (size_t i = 0; i < w->count && !bounded; i++) bounded = slr_load_relaxed(&w->subs[i]->s->readers->mute) != 0;
     return w->subs[0]->slice_ns = slr_slice(slice, bounded);
 }

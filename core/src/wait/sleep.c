@@ -114,7 +114,7 @@ int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each,
         g[i].hooks = hooks;
         fill(&g[i], words + from, count - from < each ? count - from : each, &bell);
         if (i > 0) start(&g[i]);
-        if (i > 0 && !g[i].started) slept = EAGAIN;
+        if (i > 0 && !g[i].started) slept = SLR_NO_THREAD;
     }
     if (slept == 0) slept = sleep_in_group(&g[0]);
     if (slept == ETIMEDOUT && SLR_DEFECT(timeout_taken_for_wake_up)) slept = 0;

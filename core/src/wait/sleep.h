@@ -5,6 +5,7 @@
 #ifndef SLR_WAIT_SLEEP_H
 #define SLR_WAIT_SLEEP_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +34,8 @@ struct slr_sleep_hooks {
 };
 
 /* Sleep on any number of words in groups of `each`, at most SLR_MAX_FUTEX_WORDS - 1. The calling thread sleeps on the first
- * group. EAGAIN: a thread could not be created. hooks NULL: no calls. */
+ * group. As slr_sleep_on, or SLR_NO_THREAD: a thread could not be created. hooks NULL: no calls. */
+#define SLR_NO_THREAD EAGAIN /* an errno, as the others, for a caller that reports it */
 int slr_sleep_in_groups(struct slr_futex_word *words, size_t count, size_t each, int64_t until_ns, const struct slr_sleep_hooks *hooks);
 /* Return whether the kernel can sleep on more than one word. Linux before 5.16 cannot; that is known after the first attempt. */
 bool slr_sleeps_on_many(void);
