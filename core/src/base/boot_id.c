@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * boot_id.h has the contract. Where /proc is hidden the id is unknown, which is not an error. A read that fails for another reason
+ * is one.
+ */
 #include "base/boot_id.h"
 
 #include <errno.h>

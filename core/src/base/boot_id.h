@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The boot id: which start of the machine a file belongs to. Nobody can hold a lock on a file from before the last start, and its
+ * contents may be incomplete. Also random numbers, for generations.
+ */
 #ifndef SLR_BASE_BOOT_ID_H
 #define SLR_BASE_BOOT_ID_H
 

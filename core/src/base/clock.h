@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The clocks of the system, in nanoseconds: real time for what is stored in shared memory, monotonic time for waits and deadlines.
+ * Sending reads tsc_clock.h instead, which is faster.
+ */
 #ifndef SLR_BASE_CLOCK_H
 #define SLR_BASE_CLOCK_H
 

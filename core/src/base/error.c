@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The last error of each thread: code, argument, text, and for EXISTS both values. It is kept until the next error; a call that
+ * succeeds does not clear it. error.h has the functions that the core calls.
+ */
 #include "base/error.h"
 
 #include <errno.h>

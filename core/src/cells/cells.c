@@ -2,19 +2,27 @@
  *
  * Cells: one writer, one reader, the newest n elements.
  *
- * Cells. There are 2n+1. At any time each cell is in exactly one place: n in the words of the slots, n in their `kept`
- * fields, and one is the writer's own. The state of a slot decides the owners:
+ *   put       the writer adds an element; its sequence, seq, is the number of puts before it
+ *   cell      the memory of one element. There are 2n+1
+ *   slot      element seq belongs to slot seq % n. A slot has two fields, `word` and `kept`
+ *   lap       seq / n + 1: the number of elements that the slot has had, this one included
+ *   word      of a slot: {taken, cell, lap} of its newest element. taken: the reader has taken that element
+ *   kept      of a slot: the number of another cell. Only the writer stores it
+ *   turn      of the header: the sequence of the current or last put
+ *   intent    of the header: which cells that put moves
+ *
+ * Owners. At any time each cell is in exactly one place: n in the words of the slots, n in their `kept` fields, and one is the
+ * writer's own. The state of a slot decides the owners:
  *
  *     not taken    cell in the word: the newest element of the slot, no owner    kept: the reader's
  *     taken        cell in the word: the reader's                                kept: available to the writer
  *
  * The writer's own cell is never in a word, so no other process sees it while the writer fills it.
  *
- * Put. Element number seq belongs to slot seq % n. The writer fills its own cell, reads the word of the slot, and swaps it for
- * {own cell, lap}, not taken. If the word was not taken, the writer gets its old cell; that element was never seen by the
- * reader and is lost. If it was taken, the writer gets `kept`, and the old cell, which the reader may still be reading, becomes
- * `kept`. The swap fails only if the reader took the element in between. It can do that once in a lap, so the second
- * attempt succeeds, and there is no loop.
+ * Put. The writer fills its own cell, reads the word of the slot, and swaps it for {own cell, lap}, not taken. If the word was
+ * not taken, the writer gets its old cell; that element was never seen by the reader and is lost. If it was taken, the writer
+ * gets `kept`, and the old cell, which the reader may still be reading, becomes `kept`. The swap fails only if the reader took
+ * the element in between. It can do that once in a lap, so the second attempt succeeds, and there is no loop.
  *
  * Take. The reader adds the taken bit to the word of a slot that it has seen not taken. This one instruction always succeeds and
  * returns cell and lap. Only the reader sets the bit, and the swap of the writer keeps it or clears it with a newer lap, so the
@@ -26,8 +34,8 @@
  * Sorted, the elements are in order, and newer than all taken before. If the writer laps the reader twice, an element older
  * than a taken one may remain: it counts as lost and is overwritten before its slot is visited again.
  *
- * Sequences. A word has the lap, seq / n + 1, at full width: with c bits for the cell (2^(c-1) <= 2n < 2^c) the lap has 63 - c
- * bits, which gives n * 2^(63-c) >= 2^61 sequences. A put costs at least one locked instruction, about ten nanoseconds: they
+ * Sequences. A word has the lap at full width: with c bits for the cell (2^(c-1) <= 2n < 2^c) the lap has 63 - c bits, which
+ * gives n * 2^(63-c) >= 2^61 sequences. A put costs at least one locked instruction, about ten nanoseconds: they
  * last for 700 years. No comparison can be wrong because of a repeated value (ABA). The addition of the reader compares
  * nothing. Between the writer's load and its swap the only possible change of a word is the taken bit.
  *

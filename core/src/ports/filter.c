@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Filters: which messages a subscriber receives. A message passes if its type is one of the wanted ones, and neither its type nor
+ * its sender nor its publisher is ignored. A subscriber has a private copy of the lists. Type and sender are copied from shared
+ * memory before they are compared.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * lapped: it continues at oldest and counts the messages in between as lost (loss.c). Laps have full width, so a reader that
  * is any number of laps behind notices it.
  *
- * A reliable reader, also by a cursor on a reliable topic, has a hold at or below its position and needs no check.
+ * A reliable reader, with or without a cursor, has a hold at or below its position and needs no check.
  *
  * Every value is checked or masked before it is used: contents can be wrong but not dangerous.
  *

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Claim and commit. The steps that every send takes are inline here; claim.c has the algorithm, and the ways of a claim that finds
+ * no room, meets another writer, or is visible before its commit.
+ */
 #ifndef SLR_RING_CLAIM_H
 #define SLR_RING_CLAIM_H
 

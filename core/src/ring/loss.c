@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reading side of passed[] and abandoned[] (see reclaim.c). With oldest = b, n = passed[b] - b sequences below b were
- * abandoned. A reader that has counted the abandoned sequences below its position computes from n how many of the skipped
- * sequences were messages. A reader that started behind an open claim does not know its count. It reads the latest
- * entries abandoned[n-1], abandoned[n-2] … down to `from`; from then on it knows the count.
+ * How many messages lie between a lost position and `oldest`. Not every sequence was a message: some were abandoned. Reclaimers
+ * record them in two arrays of `slots` entries (reclaim.c). When oldest becomes b,
+ *
+ *   passed[b % slots] is b + n: n sequences below b were abandoned. b is added so that a value never repeats in its field;
+ *   abandoned[j % slots] is the j-th abandoned sequence, for j < n.
+ *
+ * A reader counts the abandoned sequences below its position. The difference to n is the number of those that it skipped now. A
+ * reader that started behind an open claim does not know its count. It reads the latest entries abandoned[n-1], abandoned[n-2] …
+ * down to its position; from then on it knows the count.
  */
 #include "ring/loss.h"
 

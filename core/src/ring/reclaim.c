@@ -17,8 +17,8 @@
  *   passed[b % slots] = b + n, where n is the number of abandoned sequences below b, and
  *   abandoned[j % slots] = the j-th abandoned sequence, for each one that it passes.
  *
- * The settled slots below b determine both, and both only grow. So a value never repeats in its field, and the
- * compare-and-swap of a stale reclaimer fails. loss.c is the reading side.
+ * The settled slots below b determine both, and both only grow. b is in the first value because n may stay the same. So
+ * a value never repeats in its field, and the compare-and-swap of a stale reclaimer fails. loss.c is the reading side.
  *
  * The model core/models/reclaim.pml of oldest, freed and the holds is checked by Spin.
  */

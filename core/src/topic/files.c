@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The files of a bus; files.h has the contract. A file is made without a name (O_TMPFILE), its space is reserved, it is filled, and
+ * then it is linked. So a file with a name is complete, and a creator that dies before leaves none. Nothing is mapped here: headers
+ * are read into private memory and checked there.
+ */
 #include "topic/files.h"
 
 #include <errno.h>

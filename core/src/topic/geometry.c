@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From settings to sizes. Capacity and slots are rounded up to powers of two, so a mask finds the place of a sequence. Sizes and
+ * offsets follow from five counts alone, so a header can be checked by computing them again (segment.c).
+ */
 #include "topic/geometry.h"
 
 #include <inttypes.h>

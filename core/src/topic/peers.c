@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Locks on single bytes of a file, and the list of handles whose files a forked child closes. peers.h has the contract.
+ *
+ * A fork waits while a file is opened and entered in the list, or closed. Otherwise the child would have a descriptor that its fork
+ * handler does not know, and keep the lock.
+ */
 #include "topic/peers.h"
 
 #include <errno.h>

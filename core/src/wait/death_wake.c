@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of robust mutexes of each thread, in which death_wake.h sets the death wake. It is found once for each thread.
+ */
 #include "wait/death_wake.h"
 
 #include <stdbool.h>

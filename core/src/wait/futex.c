@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sleeping and waking on one futex word; futex.h describes the word.
+ *
+ * A waker clears SLEEPING, sets WAKING and counts, in one swap. Then it wakes all sleepers and clears WAKING. If it dies in between,
+ * WAKING stays, and the next waker repeats the call. The kernel compares the word before a process falls asleep, so with the new
+ * count it returns at once.
+ */
 #include "wait/futex.h"
 
 #include <errno.h>
