@@ -104,7 +104,7 @@ class MicroBatchStream:
         if self._options.pattern is not None:
             # A removed topic is an error, or its unread messages are its last part of the stream.
             away = start.keys() - set(names)
-            names += [topic for topic in away if self._topics.same(topic, start[topic].generation) is None]
+            names += [topic for topic in away if self._topics.of_generation(topic, start[topic].generation) is None]
         now: dict[str, Position] = {}
         for topic in names:
             at = start.get(topic)
@@ -117,7 +117,7 @@ class MicroBatchStream:
 
     def _continued(self, topic: str, at: Position) -> Position:
         """Return the position on a topic that the stream reads already; a topic that replaced it begins."""
-        reader = self._topics.same(topic, at.generation)
+        reader = self._topics.of_generation(topic, at.generation)
         if reader is not None:
             if reader.delivery == "reliable":
                 self._cursors.resume(topic, reader, at.next)
@@ -195,7 +195,7 @@ class MicroBatchStream:
             begin = offsets.beginning(start.get(topic), at)
             if begin >= at.next:
                 continue
-            reader = self._topics.same(topic, at.generation)
+            reader = self._topics.of_generation(topic, at.generation)
             if reader is not None and reader.delivery == "reliable":
                 # defect spark_released_before_commit: self._cursors.resume(topic, reader, begin)
                 #     self._cursors.commit(topic, at.generation, at.next)

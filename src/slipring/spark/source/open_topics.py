@@ -56,7 +56,7 @@ class OpenTopics:
             )
         return found
 
-    def same(self, topic: str, generation: int) -> RangeReader | None:
+    def of_generation(self, topic: str, generation: int) -> RangeReader | None:
         """Return the topic's reader if the topic has that generation.
 
         Otherwise raise TopicReplaced, or return None if loss is allowed."""

@@ -91,6 +91,7 @@ class WorkerThreads:
             if not self._ready or self.running >= self._limit:
                 return None
             self.running += 1
+            # defect waiting_calls_reversed: return self._ready.pop()
             return self._ready.popleft()
 
     def _loop(self) -> None:
