@@ -5,6 +5,8 @@ SlipringError
 ├── BadArgument (ValueError)     an argument that is never valid; .argument names it
 ├── TopicNotFound (LookupError)  the topic, or the cursor, does not exist
 ├── TopicExists                  it exists with other settings: .found, .asked
+├── SchemaMismatch               the topic has another schema: .found, .asked, .field
+├── Undecodable (ValueError)     a body is not a message of the topic's schema; .field names the place
 ├── TopicGone                    it was removed, or its file was deleted, while in use
 ├── WrongLayout                  the file was made by an incompatible build, or is not a topic
 ├── Corrupt                      the contents of the file contradict each other
@@ -20,6 +22,7 @@ SlipringError
 │   ├── UnknownMethod (LookupError)  the server has no such method
 │   └── BadArguments (TypeError)     the method does not accept these arguments
 ├── ForkedHandle                 the handle belongs to the parent process
+├── MissingExtra (ImportError)   a required package is missing: the message names the extra
 ├── NoSpace (OSError)            the file system is full
 └── SystemFault (OSError)        any other error of a system call, with its errno
 """
@@ -37,9 +40,11 @@ __all__ = [
     "Denied",
     "ForkedHandle",
     "Full",
+    "MissingExtra",
     "NoSpace",
     "PeerGone",
     "RemoteError",
+    "SchemaMismatch",
     "SlipringError",
     "SystemFault",
     "Timeout",
@@ -49,6 +54,7 @@ __all__ = [
     "TopicExists",
     "TopicGone",
     "TopicNotFound",
+    "Undecodable",
     "UnknownMethod",
     "WrongLayout",
 ]
@@ -89,6 +95,26 @@ class TopicExists(SlipringError):
         super().__init__(message, argument=argument)
         self.found = found
         self.asked = asked
+
+
+class SchemaMismatch(SlipringError):
+    """The topic has another schema: `field` names the first difference, `found` and `asked` are its types."""
+
+    def __init__(
+        self, message: str = "", *, argument: str = "schema", found: str = "", asked: str = "", field: str = ""
+    ) -> None:
+        super().__init__(message, argument=argument)
+        self.found = found
+        self.asked = asked
+        self.field = field
+
+
+class Undecodable(SlipringError, ValueError):
+    """A body is not a message of the topic's schema; `field` names the place, "" the whole body."""
+
+    def __init__(self, message: str = "", *, argument: str = "", field: str = "") -> None:
+        super().__init__(message, argument=argument)
+        self.field = field
 
 
 class TopicGone(SlipringError):
@@ -155,6 +181,10 @@ class ForkedHandle(SlipringError):
     """The handle belongs to the parent process: open another in this one."""
 
     code = -15
+
+
+class MissingExtra(SlipringError, ImportError):
+    """A required package is missing. The message names the extra that installs it."""
 
 
 class PeerGone(SlipringError):

@@ -12,6 +12,7 @@ TREE = {
     "Denied": (PermissionError,), "Busy": (), "Full": (), "TooLarge": (), "Timeout": (TimeoutError,),
     "Closed": (), "PeerGone": (), "RemoteError": (), "TooManyReaders": (), "TooManyWriters": (),
     "ForkedHandle": (), "BadArgument": (ValueError,), "NoSpace": (OSError,), "SystemFault": (OSError,),
+    "SchemaMismatch": (), "Undecodable": (ValueError,), "MissingExtra": (ImportError,),
 }  # fmt: skip
 
 

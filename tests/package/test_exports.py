@@ -16,6 +16,7 @@ ERRORS = {
     "SlipringError", "TopicNotFound", "TopicExists", "TopicGone", "WrongLayout", "Corrupt", "Denied", "Busy",
     "Full", "TooLarge", "Timeout", "Closed", "PeerGone", "RemoteError", "TooManyReaders", "TooManyWriters",
     "ForkedHandle", "BadArgument", "NoSpace", "SystemFault", "UnknownMethod", "BadArguments",
+    "SchemaMismatch", "Undecodable", "MissingExtra",
 }  # fmt: skip
 
 

@@ -7,15 +7,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from slipring.errors import MissingExtra as MissingExtra
 from slipring.errors import SlipringError
 
 # The last line of a Python traceback in a message of Spark's: "slipring.spark.errors.BadOption: option …"
 _OURS = re.compile(r"^\s*(?:[\w.]+: )*?slipring[\w.]*\.(\w+): (.+)$", re.MULTILINE)
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
-
-
-class MissingExtra(SlipringError, ImportError):
-    """A required package is missing. The message names the extra that installs it."""
 
 
 class JobFailed(SlipringError):
