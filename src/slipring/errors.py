@@ -101,7 +101,13 @@ class SchemaMismatch(SlipringError):
     """The topic has another schema: `field` names the first difference, `found` and `asked` are its types."""
 
     def __init__(
-        self, message: str = "", *, argument: str = "schema", found: str = "", asked: str = "", field: str = ""
+        self,
+        message: str = "",
+        *,
+        argument: str = "schema",
+        found: str = "",
+        asked: str = "",
+        field: str = "",
     ) -> None:
         super().__init__(message, argument=argument)
         self.found = found

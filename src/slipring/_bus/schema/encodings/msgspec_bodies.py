@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encodings msgpack and json: a structure is a map with all its fields, in the order of the schema.
+
+Objects that msgspec writes as the schema has it go to it at once, after a compiled check (fast_checks.py). All others
+become plain values first.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import decimal
+import re
+import typing
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from slipring.errors import BadArgument, Undecodable
+
+from .. import bound_classes, packages
+from ..bound_classes import Bound
+from ..field_types import (
+    REQUIRED,
+    Array,
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Enum,
+    Float,
+    Int,
+    List,
+    Map,
+    Nullable,
+    Struct,
+    Text,
+    Timestamp,
+    Type,
+    Uuid,
+    within,
+)  # fmt: skip
+from ..plain_values import to_plain
+from . import fast_checks
+
+if typing.TYPE_CHECKING:
+    from ..compatibility import View
+    from ..topic_schema import Schema
+
+_WHERE = re.compile(r" - at `(?:key in )?\$(?P<path>.*?)`$")
+_NAMED = re.compile(r"missing required field `(?P<field>\w+)`")
+_LEAVES: dict[type[Type], Any] = {
+    Int: int, Float: float, Bool: bool, Text: str, Bytes: bytes, Date: datetime.date, Uuid: uuid.UUID,
+    Decimal: decimal.Decimal,
+}  # fmt: skip
+
+
+def encoder(schema: Schema, bound: Bound | None) -> Callable[[Any], bytes]:
+    """Return the function that encodes objects of the bound class, and dicts."""
+    module = getattr(packages.msgspec(), schema.encoding)
+    finite, kind = schema.encoding == "json", schema.root
+    encode = module.Encoder().encode
+    chosen = bound or bound_classes.plain(kind)
+
+    def otherwise(value: Any) -> bytes:
+        plain = to_plain(kind, value, bound=chosen, finite=finite)
+        found: bytes = encode(plain)
+        return found
+
+    return fast_checks.encoder(kind, chosen, encode, otherwise, finite=finite) if chosen.native else otherwise
+
+
+def decoder(view: View) -> Callable[[Any], Any]:
+    """Return the function that decodes bodies into the class of the view, or into a dict."""
+    schema = view.found
+    decode = _plain_decoder(schema)
+    bound = view.bound
+    if bound is None:
+        return decode
+    kind = view.own.root
+
+    def build(body: Any) -> Any:
+        return bound_classes.build(kind, bound, decode(body))
+
+    if not view.native:
+        return build
+    shared, shared_bound = view.shared, view.shared_bound
+
+    def bad(body: Any, error: Exception) -> Any:
+        return build(body)  # it names the field; a field with a default may be absent
+
+    def otherwise(value: Any) -> Any:
+        return _checked(shared, shared_bound, value)
+
+    direct = getattr(packages.msgspec(), schema.encoding).Decoder(bound.annotation).decode
+    return fast_checks.decoder(shared, shared_bound, direct, bad, otherwise)
+
+
+def _plain_decoder(schema: Schema) -> Callable[[Any], Any]:
+    msgspec = packages.msgspec()
+    kind, bound = schema.root, bound_classes.plain(schema.root)
+    decode = getattr(msgspec, schema.encoding).Decoder(_annotation(kind)).decode
+
+    def bad(body: Any, error: Exception) -> Any:
+        raise undecodable(error) from None
+
+    def otherwise(value: Any) -> Any:
+        return _checked(kind, bound, _filled(kind, value))
+
+    return fast_checks.decoder(kind, bound, decode, bad, otherwise)
+
+
+def undecodable(error: Exception) -> Undecodable:
+    """Return the error for one of msgspec's, with the field that it names."""
+    text = str(error) or type(error).__name__
+    where = _WHERE.search(text)
+    field = where["path"].removeprefix(".").replace("[...]", "[]") if where is not None else ""
+    named = _NAMED.search(text)
+    if named is not None:
+        field = within(field, named["field"])
+        return Undecodable(f"{field} is missing", field=field)
+    why = _WHERE.sub("", text).replace("`", "").replace("Expected", "expected")
+    return Undecodable(f"{field}: {why}" if field else why, field=field)
+
+
+def _checked(kind: Type, bound: Bound, value: Any) -> Any:
+    """Return the value if it fits; otherwise the error names the field."""
+    try:
+        to_plain(kind, value, bound=bound)
+    except BadArgument as error:
+        raise Undecodable(str(error), field=error.argument) from None
+    return value
+
+
+def _filled(kind: Type, value: Any) -> Any:
+    """Return the value with the defaults of fields that are absent."""
+    match kind:
+        case _ if value is None:
+            return None
+        case Nullable(item=item):
+            return _filled(item, value)
+        case List(item=item):
+            return [_filled(item, each) for each in value]
+        case Map(item=item):
+            return {key: _filled(item, each) for key, each in value.items()}
+        case Array(row=inner):
+            return [_filled(inner, each) for each in value]
+        case Struct(fields=fields):
+            given = {each.name: value.get(each.name, REQUIRED) for each in fields}
+            return {
+                each.name: copy.deepcopy(each.default)
+                if given[each.name] is REQUIRED
+                else _filled(each.type, given[each.name])
+                for each in fields
+            }
+    return value
+
+
+def _annotation(kind: Type) -> Any:
+    """Return what msgspec decodes plain values of this type into."""
+    meta = packages.msgspec().Meta
+    match kind:
+        case Nullable(item=item):
+            return typing.Optional[_annotation(item)]  # noqa: UP045 - X | None fails for some annotations
+        case List(item=item):
+            return list[_annotation(item)]  # type: ignore[misc]
+        case Map(item=item):
+            return dict[str, _annotation(item)]  # type: ignore[misc]
+        case Array(item=item, shape=shape):
+            found = _annotation(item)
+            for size in reversed(shape):
+                found = typing.Annotated[list[found], meta(min_length=size, max_length=size)]  # type: ignore[valid-type]
+            return found
+        case Enum(values=values):
+            return typing.Literal[tuple(value for _, value in values)]
+        case Struct(fields=fields, name=name):
+            members = {
+                each.name: _annotation(each.type)
+                if each.default is REQUIRED
+                else typing.NotRequired[_annotation(each.type)]
+                for each in fields
+            }
+            return typing.TypedDict(name or "Structure", members)  # type: ignore[operator]
+        case Timestamp(unit="us"):
+            return typing.Annotated[datetime.datetime, meta(tz=True)]
+        case Duration(unit="us"):
+            return datetime.timedelta
+        case Timestamp() | Duration():
+            return int
+    return _LEAVES[type(kind)]

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encoding numpy: a body is one element of the schema's dtype, byte for byte."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slipring.errors import BadArgument, Undecodable
+
+from .. import bound_classes, packages
+from ..bound_classes import Bound
+from ..field_types import Array, Bool, Bytes, Duration, Struct, Text, Timestamp, Type, within
+from ..plain_values import EPOCH, MICROSECOND, UTC, to_plain
+from . import numpy_layout
+
+if TYPE_CHECKING:
+    from ..compatibility import View
+    from ..topic_schema import Schema
+
+
+def encoder(schema: Schema, bound: Bound | None) -> Callable[[Any], bytes]:
+    """Return the function that encodes a record or scalar of the dtype, a dict, or an object of the bound class."""
+    numpy = packages.numpy()
+    kind, dtype = schema.root, numpy_layout.to_dtype(schema)
+    base, shape = dtype.subdtype or (dtype, ())
+    generic, ndarray, contiguous = numpy.generic, numpy.ndarray, numpy.ascontiguousarray
+
+    def encode(value: Any) -> bytes:
+        if isinstance(value, (generic, ndarray)) and value.dtype == base and value.shape == shape:
+            found: bytes = contiguous(value).tobytes()
+            return found
+        plain = to_plain(kind, value, bound=bound)
+        made: bytes = numpy.array(_storable(kind, plain), base).tobytes()
+        return made
+
+    return encode
+
+
+def records(schema: Schema, array: Any) -> memoryview:
+    """Return the bodies of an array of messages, one after the other, without a copy where it is contiguous."""
+    numpy = packages.numpy()
+    dtype = numpy_layout.to_dtype(schema)
+    base, shape = dtype.subdtype or (dtype, ())
+    if (
+        not isinstance(array, numpy.ndarray)
+        or array.dtype != base
+        or array.shape[1:] != shape
+        or not array.ndim
+    ):
+        found = (
+            f"dtype {array.dtype}, shape {array.shape}"
+            if isinstance(array, numpy.ndarray)
+            else type(array).__name__
+        )
+        raise BadArgument(f"an array of messages has dtype {dtype}, this is {found}", argument="array")
+    return memoryview(numpy.ascontiguousarray(array).reshape(-1).view("u1"))
+
+
+def _storable(kind: Type, value: Any) -> Any:
+    """Return a plain value as numpy takes it: tuples for structures."""
+    numpy = packages.numpy()
+    match kind:
+        case Struct(fields=fields):
+            return tuple(_storable(each.type, value[each.name]) for each in fields)
+        case Array(row=inner):
+            return [_storable(inner, each) for each in value]
+        case Timestamp(unit=unit):
+            return numpy.datetime64(value if unit == "ns" else (value - EPOCH) // MICROSECOND, unit)
+        case Duration(unit=unit):
+            return numpy.timedelta64(value if unit == "ns" else value // MICROSECOND, unit)
+        case Bytes(size=size) if size is not None:
+            return numpy.void(value)
+    return value
+
+
+def decoder(view: View) -> Callable[[Any], Any]:
+    """Return the function that decodes a body into a record or scalar of the view's dtype, or an object."""
+    numpy = packages.numpy()
+    schema, own, bound = view.found, view.own, view.bound
+    read = Reader(schema)
+
+    def decode(body: Any) -> Any:
+        # A view of the ring would be held as long as the record lives.
+        found = read.one(body if type(body) is bytes else bytes(body))
+        return found
+
+    if bound is not None:
+        shared, kind = view.shared, own.root
+        return lambda body: bound_classes.build(kind, bound, plain(shared, decode(body)))
+    if own is schema or own.encoding != "numpy" or numpy_layout.to_dtype(own) == read.dtype:
+        return decode
+    dtype = numpy_layout.to_dtype(own)
+
+    def select(body: Any) -> Any:
+        made = numpy.zeros((), dtype)
+        _assign(made, decode(body))
+        return made[()]
+
+    return select
+
+
+def _assign(target: Any, source: Any) -> None:
+    if target.dtype.names is None:
+        target[...] = source
+        return
+    for name in target.dtype.names:
+        _assign(target[name], source[name])
+
+
+class Reader:
+    """Reads bodies in memory as arrays of records, after a check of their sizes and characters."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._numpy = packages.numpy()
+        self._kind = schema.root
+        self.dtype = numpy_layout.to_dtype(schema)
+        self.size: int = self.dtype.itemsize
+        self._base: Any = self.dtype
+        self._shape: tuple[int, ...] = ()
+        if self.dtype.subdtype is not None:
+            self._base, self._shape = self.dtype.subdtype
+        self._codes = (
+            numpy_layout.to_dtype(schema, codes=True) if numpy_layout.has_text(schema.root) else None
+        )
+
+    def one(self, body: bytes) -> Any:
+        if len(body) != self.size:
+            raise self.wrong_size(len(body))
+        if self._codes is not None:
+            self._check(self.many(body, 1, self._codes), 1)
+        return self.many(body, 1)[0]
+
+    def wrong_size(self, size: int) -> Undecodable:
+        return Undecodable(f"the body has {size} bytes, a message of the schema has {self.size}")
+
+    def many(self, data: Any, count: int, dtype: Any = None) -> Any:
+        """Return an array of so many messages."""
+        base, shape = (self._base, self._shape) if dtype is None else dtype.subdtype or (dtype, ())
+        array = (
+            self._numpy.frombuffer(data, base, count * math.prod(shape))
+            if count
+            else self._numpy.empty(0, base)
+        )
+        return array.reshape(count, *shape) if shape else array
+
+    def bad(self, data: Any, count: int) -> dict[int, Undecodable]:
+        """Return the messages with a character that Unicode does not have, and why."""
+        if self._codes is None or not count:
+            return {}
+        try:
+            self._check(self.many(data, count, self._codes), count)
+        except Undecodable:
+            found = {}
+            for at in range(count):
+                try:
+                    self._check(self.many(data, count, self._codes)[at : at + 1], 1)
+                except Undecodable as error:
+                    found[at] = error
+            return found
+        return {}
+
+    def _check(self, codes: Any, count: int) -> None:
+        field = _bad_text(self._kind, codes, "")
+        if field is not None:
+            raise Undecodable(
+                f"{field or 'the body'} has a character that Unicode does not have", field=field
+            )
+
+
+def _bad_text(kind: Type, codes: Any, path: str) -> str | None:
+    match kind:
+        case Struct(fields=fields):
+            found = (_bad_text(each.type, codes[each.name], within(path, each.name)) for each in fields)
+            return next((field for field in found if field is not None), None)
+        case Array(item=item):
+            return _bad_text(item, codes, f"{path}[]")
+        case Text():
+            bad = (codes > 0x10FFFF) | ((codes >= 0xD800) & (codes <= 0xDFFF))
+            return path if bool(bad.any()) else None
+    return None
+
+
+def plain(kind: Type, value: Any, path: str = "") -> Any:
+    """Return a record, scalar or array of numpy as a plain value."""
+    match kind:
+        case Struct(fields=fields):
+            return {each.name: plain(each.type, value[each.name], within(path, each.name)) for each in fields}
+        case Array(row=inner):
+            if isinstance(inner, (Struct, Array, Timestamp, Duration, Bytes)):
+                return [plain(inner, each, f"{path}[]") for each in value]
+            return value.tolist()
+        case Timestamp() | Duration():
+            return _moment(kind, value, path)
+        case Bytes():
+            return bytes(value)
+    return value.item()
+
+
+def _moment(kind: Timestamp | Duration, value: Any, path: str) -> Any:
+    numpy = packages.numpy()
+    if numpy.isnat(value):
+        raise Undecodable(f"{path or 'the body'} is NaT, not a {kind}", field=path)
+    number = int(value.astype("i8"))
+    if kind.unit == "ns":
+        return number
+    try:
+        return (
+            (EPOCH + number * MICROSECOND).astimezone(UTC)
+            if isinstance(kind, Timestamp)
+            else number * MICROSECOND
+        )
+    except OverflowError:
+        raise Undecodable(
+            f"{path or 'the body'} is outside of what Python has: {value}", field=path
+        ) from None
+
+
+def columns(schema: Schema, array: Any) -> list[Any]:
+    """Return one Arrow column for each field of an array of messages: one pass for each."""
+    if isinstance(schema.root, Struct):
+        return [
+            _column(kind, array[name], each.type)
+            for (name, kind), each in zip(schema.fields, schema.arrow, strict=True)
+        ]
+    return [_column(schema.root, array, schema.arrow.field(0).type)]
+
+
+def _column(kind: Type, array: Any, arrow: Any) -> Any:
+    numpy, pa = packages.numpy(), packages.pyarrow()
+    match kind:
+        case Array(row=inner):
+            flat = _column(inner, array.reshape(-1, *array.shape[2:]), arrow.value_type)
+            return pa.FixedSizeListArray.from_arrays(flat, type=arrow)
+        case Struct(fields=fields):
+            parts = [_column(each.type, array[each.name], arrow.field(each.name).type) for each in fields]
+            return pa.StructArray.from_arrays(parts, fields=list(arrow))
+        case Bool():
+            return pa.array(array.view("u1") != 0)
+        case Timestamp():
+            return pa.array(numpy.ascontiguousarray(array)).cast(arrow)
+        case Bytes(size=size) if size is not None:
+            data = numpy.ascontiguousarray(array).tobytes()
+            return pa.FixedSizeBinaryArray.from_buffers(arrow, len(array), [None, pa.py_buffer(data)])
+        case Bytes() | Text():
+            return pa.array(array.tolist(), arrow)
+    return pa.array(numpy.ascontiguousarray(array))
+
+
+def from_columns(schema: Schema, batch: Any) -> Any:
+    """Return the array of messages of a record batch with the schema's columns, which has no NULL."""
+    numpy = packages.numpy()
+    dtype = numpy_layout.to_dtype(schema)
+    base, shape = dtype.subdtype or (dtype, ())
+    array = numpy.zeros((batch.num_rows, *shape), base)
+    for name, kind in schema.fields:
+        target = array[name] if isinstance(schema.root, Struct) else array
+        _fill(kind, target, batch.column(name))
+    return array
+
+
+def _fill(kind: Type, target: Any, column: Any) -> None:
+    numpy = packages.numpy()
+    match kind:
+        case Array(row=inner):
+            flat = target.copy().reshape(-1, *target.shape[2:])
+            _fill(inner, flat, column.flatten())
+            target[...] = flat.reshape(target.shape)
+        case Struct(fields=fields):
+            for each, part in zip(fields, column.flatten(), strict=True):
+                _fill(each.type, target[each.name], part)
+        case Timestamp() | Duration():
+            numbers = column.cast("int64").fill_null(numpy.iinfo("i8").min)  # NaT
+            target[...] = numbers.to_numpy(zero_copy_only=False).view(target.dtype)
+        case Bytes(size=size) if size is not None:
+            target[...] = numpy.array([numpy.void(each) for each in column.to_pylist()], target.dtype)
+        case Bytes() | Text():
+            target[...] = numpy.array(column.to_pylist(), target.dtype)
+        case _:
+            target[...] = column.to_numpy(zero_copy_only=False)
