@@ -189,7 +189,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_bytes_that_are_no_schema_are_corrupt(case):
+def test_other_bytes_are_corrupt(case):
     data, match = HOSTILE[case]
     with pytest.raises(slipring.Corrupt, match=match):
         Schema.from_bytes(data)

@@ -113,7 +113,7 @@ def test_scalars_and_arrays_without_names():
 
 
 @pytest.mark.parametrize("size", [0, 1, DTYPE.itemsize - 1, DTYPE.itemsize + 1])
-def test_a_body_of_another_size_is_no_record(size):
+def test_a_body_of_another_size_is_undecodable(size):
     with pytest.raises(slipring.Undecodable, match=f"the body has {size} bytes, a message of the schema has"):
         Decoder(declare(DTYPE)).decode(bytes(size))
 

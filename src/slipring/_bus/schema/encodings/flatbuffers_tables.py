@@ -2,7 +2,7 @@
 """FlatBuffers tables read and written, with a check of each offset: the bytes may come from any program.
 
 The format lets tables share parts, so that a small body can be read as a huge tree. `Buffer.spend` counts what is read;
-a body may not have more items than bytes.
+a body may not have more items than bytes. Strings that are shared count once.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Buffer:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._left = len(data)
+        self._texts: dict[int, str] = {}
 
     def spend(self, items: int) -> None:
         self._left -= items
@@ -76,8 +77,13 @@ class Buffer:
         return self.raw(start, count)
 
     def text(self, at: int) -> str:
+        start = self.target(at)
+        known = self._texts.get(start)  # other writers write equal strings once
+        if known is not None:
+            self.spend(1)
+            return known
         try:
-            return self.blob(at).decode()
+            return self._texts.setdefault(start, self.blob(at).decode())
         except UnicodeDecodeError as error:
             raise Malformed(f"a string is not UTF-8: {error}") from None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FlatBuffers schemas (.bfbs) as types. The numbers below are those of reflection.fbs."""
+"""FlatBuffers schemas (.bfbs) as types. The numbers below are those of its own schema, reflection."""
 
 from __future__ import annotations
 
