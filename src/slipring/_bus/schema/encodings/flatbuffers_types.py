@@ -38,6 +38,8 @@ _SCALARS: Final = {
 _STRING, _VECTOR, _OBJECT, _ARRAY = 13, 14, 15, 17
 _REFUSED: Final = {1: "the type of a union", 16: "a union", 18: "a vector with 64-bit offsets"}
 _MOST_OBJECTS: Final = 4096
+_MOST_SLOTS: Final = 1 << 14  # sizes and offsets of a table have 16 bits
+_MOST_TABLE: Final = 60_000
 
 
 @dataclass(slots=True)
@@ -154,6 +156,8 @@ class _Parser:
                 fields.append(Field(found.name, found.kind, default))
         if inline:
             _check_inline(shape)
+        else:
+            _check_table(shape)
         return shape, Struct(tuple(fields), name.rpartition(".")[2])
 
     def _field(self, table: Table, inline: bool, path: str, outer: tuple[str, ...]) -> tuple[FlatField, Any]:
@@ -234,7 +238,9 @@ class _Parser:
         numbers = {value for _, value in values}
         # flatc leaves the attribute bit_flags out. Values of flags are powers of two, and can be combined.
         flags = 0 not in numbers and all(number & (number - 1) == 0 for number in numbers)
-        if flags or not values or base == "uint64" or len(numbers) < len(values):
+        kind = _number(base)
+        fits = isinstance(kind, Int) and all(kind.lowest <= number <= kind.highest for number in numbers)
+        if flags or not values or not fits or base == "uint64" or len(numbers) < len(values):
             return _number(base)
         return Enum(values, table.text(0).rpartition(".")[2])
 
@@ -259,16 +265,29 @@ def _number(base: str) -> Type:
     return Int(int(base.lstrip("uint")), not base.startswith("u"))
 
 
+def _check_table(shape: FlatObject) -> None:
+    """Refuse a table whose messages cannot be written."""
+    size = sum(item_size(each) + item_alignment(each) for each in shape.fields)
+    if shape.slots > _MOST_SLOTS or size > _MOST_TABLE:
+        raise Malformed(
+            f"table {shape.name} has more than {_MOST_SLOTS} fields, or more than {_MOST_TABLE} bytes"
+        )
+    if len({each.number for each in shape.fields}) < len(shape.fields):
+        raise Malformed(f"two fields of table {shape.name} have one number")
+
+
 def _check_inline(shape: FlatObject) -> None:
-    """Refuse a struct whose fields are not inside of it."""
-    if not 0 < shape.size <= 1 << 16 or shape.alignment not in (1, 2, 4, 8, 16, 32, 64, 128, 256):
+    """Refuse a struct whose fields are not inside of it, side by side."""
+    if not 0 < shape.size <= _MOST_TABLE or shape.alignment not in (1, 2, 4, 8, 16, 32, 64, 128, 256):
         raise Malformed(f"struct {shape.name} has {shape.size} bytes and alignment {shape.alignment}")
-    for each in shape.fields:
+    end = 0
+    for each in sorted(shape.fields, key=lambda one: one.offset):
         if each.base in ("string", "vector") or (each.shape is not None and not each.shape.inline):
             raise Malformed(f"struct {shape.name} has a field {each.name} that is not inline")
         size = item_size(each) * (each.length if each.base == "array" else 1)
-        if not size or each.offset + size > shape.size:
-            raise Malformed(f"field {each.name} is not inside struct {shape.name}")
+        if not size or each.offset < end or each.offset + size > shape.size:
+            raise Malformed(f"field {each.name} is not inside struct {shape.name}, or inside another field")
+        end = each.offset + size
 
 
 def item_size(each: FlatField) -> int:
