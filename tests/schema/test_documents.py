@@ -329,7 +329,7 @@ def smallest(kind):
 def test_a_damaged_bfbs_is_refused_or_has_messages():
     """Each 16-bit word replaced: of those that are still a schema, a message comes back."""
     good, found = foreign.bfbs(), 0
-    for number in (0, 4, 400, 0x3FFF, 0xFFFF):
+    for number in (0, 400, 0xFFFF):
         for at in range(0, len(good) - 1, 2):
             try:
                 schema = declare(good[:at] + number.to_bytes(2, "little") + good[at + 2 :])
@@ -338,7 +338,7 @@ def test_a_damaged_bfbs_is_refused_or_has_messages():
             value = smallest(schema.root)
             body = Encoder(schema).encode(value)
             found += Decoder(schema).decode(body) == value
-    assert found > 1000
+    assert found > 500
 
 
 def test_an_attachment_of_another_type_is_corrupt():
