@@ -6,6 +6,10 @@ set -eu
 cd "$(dirname "$0")/.."
 bin=$1/bin
 tag=$("$bin/python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+if [ ! -d "build/$tag" ]; then
+    echo "setup: build/$tag is missing; to build it again, run: make clean && make setup" >&2
+    exit 1
+fi
 # Two ninjas in one build directory would spoil each other's log.
 flock build/.turn "$bin/ninja" -C "build/$tag" --quiet
 extension=src/slipring/_native.abi3.so
