@@ -104,7 +104,9 @@ class MicroBatchStream:
         if self._options.pattern is not None:
             # A removed topic is an error, or its unread messages are its last part of the stream.
             away = start.keys() - set(names)
-            names += [topic for topic in away if self._topics.of_generation(topic, start[topic].generation) is None]
+            names += [
+                topic for topic in away if self._topics.of_generation(topic, start[topic].generation) is None
+            ]
         now: dict[str, Position] = {}
         for topic in names:
             at = start.get(topic)
