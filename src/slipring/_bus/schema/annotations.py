@@ -19,48 +19,26 @@ from typing import Any, NoReturn
 
 from slipring.errors import BadArgument
 
-from .bound_classes import Bound
-from .field_types import (
-    REQUIRED,
-    Array,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enum,
-    Field,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Text,
-    Timestamp,
-    Type,
-    Uuid,
-    bad_name,
-    default_text,
-    leaf,
-    within,
-)  # fmt: skip
+from . import field_types as kinds
+from .bound_classes import PYTHON_CLASSES, Bound
 from .plain_values import to_plain
 
-Pair = tuple[Type, Bound]
+Pair = tuple[kinds.Type, Bound]
 ALLOWED = (
     "int, float, bool, str, bytes, datetime, date, timedelta, UUID, Decimal, Enum, Literal, list[…], tuple[…], "
     "dict[str, …], … | None, a numpy scalar type, or a dataclass, msgspec.Struct, TypedDict or NamedTuple"
 )
-_PLAIN: dict[Any, Type] = {
-    int: Int(), float: Float(), bool: Bool(), str: Text(), bytes: Bytes(), datetime.datetime: Timestamp(),
-    datetime.date: Date(), datetime.timedelta: Duration(), uuid.UUID: Uuid(),
-}  # fmt: skip
-# Which annotation a text such as "int32" belongs to: Annotated[int, "int32"].
-_BASES: dict[type[Type], Any] = {
-    Int: int, Float: float, Bool: bool, Text: str, Bytes: bytes, Date: datetime.date, Uuid: uuid.UUID,
-    Decimal: decimal.Decimal,
-}  # fmt: skip
+_PLAIN: dict[Any, kinds.Type] = {
+    int: kinds.Int(),
+    float: kinds.Float(),
+    bool: kinds.Bool(),
+    str: kinds.Text(),
+    bytes: kinds.Bytes(),
+    datetime.datetime: kinds.Timestamp(),
+    datetime.date: kinds.Date(),
+    datetime.timedelta: kinds.Duration(),
+    uuid.UUID: kinds.Uuid(),
+}
 _MARKER = re.compile(r"(u?int|float|bytes|str|decimal|timestamp|duration|shape)[\d\[(].*")
 _SHAPE = re.compile(r"shape\(\d{1,9}(, ?\d{1,9})*,?\)")
 _CONSTRAINTS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length")
@@ -76,7 +54,7 @@ def is_structure(thing: Any) -> bool:
     )
 
 
-def structure(cls: Any) -> tuple[Struct, Bound]:
+def structure(cls: Any) -> tuple[kinds.Struct, Bound]:
     """Return the type of a class, and how its objects hold the values."""
     return _structure(cls, "", ())
 
@@ -93,7 +71,7 @@ def _is_named_tuple(cls: type) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_field_defaults")
 
 
-def _structure(cls: Any, path: str, outer: tuple[Any, ...]) -> tuple[Struct, Bound]:
+def _structure(cls: Any, path: str, outer: tuple[Any, ...]) -> tuple[kinds.Struct, Bound]:
     if cls in outer:
         _refuse(path, f"class {cls.__name__} contains itself, and a schema has no recursive type")
     try:
@@ -102,14 +80,14 @@ def _structure(cls: Any, path: str, outer: tuple[Any, ...]) -> tuple[Struct, Bou
         _refuse(path, f"the annotations of class {cls.__name__} cannot be resolved: {error}")
     fields, parts = [], []
     for name, default in _members(cls, path):
-        inner = within(path, name)
-        why = bad_name(name)
+        inner = kinds.within(path, name)
+        why = kinds.bad_name(name)
         if why:
             _refuse(inner, why)
         if name not in hints:
             _refuse(inner, f"it has no annotation: allowed are {ALLOWED}")
         kind, bound = _annotation(hints[name], inner, (*outer, cls))
-        fields.append(Field(name, kind, _default(kind, bound, default, inner)))
+        fields.append(kinds.Field(name, kind, _default(kind, bound, default, inner)))
         parts.append(bound)
     if not fields:
         _refuse(path, f"class {cls.__name__} has no field: a structure has at least one")
@@ -125,7 +103,7 @@ def _structure(cls: Any, path: str, outer: tuple[Any, ...]) -> tuple[Struct, Bou
         annotation=cls,
         parts=tuple(parts),
     )
-    return Struct(tuple(fields), cls.__name__), bound
+    return kinds.Struct(tuple(fields), cls.__name__), bound
 
 
 _Default = tuple[Any, Any]  # a value or REQUIRED; a factory or None
@@ -135,20 +113,23 @@ def _members(cls: Any, path: str) -> list[tuple[str, _Default]]:
     """Return name and default of each field."""
     if typing.is_typeddict(cls):
         for name in sorted(cls.__optional_keys__):
-            _refuse(within(path, name), "a key cannot be absent (NotRequired): declare it as … | None")
-        return [(name, (REQUIRED, None)) for name in cls.__annotations__]
+            _refuse(kinds.within(path, name), "a key cannot be absent (NotRequired): declare it as … | None")
+        return [(name, (kinds.REQUIRED, None)) for name in cls.__annotations__]
     if _is_struct(cls):
         return _struct_members(cls, path)
     if dataclasses.is_dataclass(cls):
         found = []
         for each in dataclasses.fields(cls):
             if not each.init:
-                _refuse(within(path, each.name), "it is not an argument of the class (init=False): remove it")
-            default = REQUIRED if each.default is dataclasses.MISSING else each.default
+                _refuse(
+                    kinds.within(path, each.name),
+                    "it is not an argument of the class (init=False): remove it",
+                )
+            default = kinds.REQUIRED if each.default is dataclasses.MISSING else each.default
             factory = None if each.default_factory is dataclasses.MISSING else each.default_factory
             found.append((each.name, (default, factory)))
         return found
-    return [(name, (cls._field_defaults.get(name, REQUIRED), None)) for name in cls._fields]
+    return [(name, (cls._field_defaults.get(name, kinds.REQUIRED), None)) for name in cls._fields]
 
 
 def _struct_members(cls: Any, path: str) -> list[tuple[str, _Default]]:
@@ -161,22 +142,24 @@ def _struct_members(cls: Any, path: str) -> list[tuple[str, _Default]]:
     found = []
     for each in msgspec.structs.fields(cls):
         if each.encode_name != each.name:
-            _refuse(within(path, each.name), "it is renamed, which changes the messages: name the field so")
-        default = REQUIRED if each.default is msgspec.NODEFAULT else each.default
+            _refuse(
+                kinds.within(path, each.name), "it is renamed, which changes the messages: name the field so"
+            )
+        default = kinds.REQUIRED if each.default is msgspec.NODEFAULT else each.default
         factory: Any = None if each.default_factory is msgspec.NODEFAULT else each.default_factory
         found.append((each.name, (default, factory)))
     return found
 
 
-def _default(kind: Type, bound: Bound, given: _Default, path: str) -> Any:
+def _default(kind: kinds.Type, bound: Bound, given: _Default, path: str) -> Any:
     value, factory = given
     try:
         if factory is None:
-            return REQUIRED if value is REQUIRED else to_plain(kind, value, bound=bound)
+            return kinds.REQUIRED if value is kinds.REQUIRED else to_plain(kind, value, bound=bound)
         first, second = (to_plain(kind, factory(), bound=bound) for _ in range(2))
     except BadArgument as error:
         _refuse(path, f"its default does not fit: {error}")
-    if default_text(first) != default_text(second):
+    if kinds.default_text(first) != kinds.default_text(second):
         _refuse(
             path, "its default_factory returns another value each time: the default is part of the schema"
         )
@@ -201,7 +184,7 @@ def _annotation(hint: Any, path: str, outer: tuple[Any, ...]) -> Pair:
         if arguments[0] is not str:
             _refuse(path, f"the keys of a dict are str, not {_name(arguments[0])}")
         item, bound = _annotation(arguments[1], f"{path}[]", outer)
-        return Map(item), Bound(annotation=hint, native=bound.native, parts=(bound,))
+        return kinds.Map(item), Bound(annotation=hint, native=bound.native, parts=(bound,))
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _enum(hint, path)
     if is_structure(hint):
@@ -230,10 +213,10 @@ def _optional(arguments: tuple[Any, ...], path: str, outer: tuple[Any, ...]) -> 
     return _nullable(*_annotation(chosen[0], path, outer))
 
 
-def _nullable(kind: Type, bound: Bound) -> Pair:
-    if isinstance(kind, Nullable):
+def _nullable(kind: kinds.Type, bound: Bound) -> Pair:
+    if isinstance(kind, kinds.Nullable):
         return kind, bound
-    return Nullable(kind), Bound(annotation=bound.annotation, native=bound.native, parts=(bound,))
+    return kinds.Nullable(kind), Bound(annotation=bound.annotation, native=bound.native, parts=(bound,))
 
 
 def _literal(values: tuple[Any, ...], path: str) -> Pair:
@@ -243,7 +226,7 @@ def _literal(values: tuple[Any, ...], path: str) -> Pair:
             _refuse(path, f"the values of Literal are all str or all int, not {value!r}")
     if not given:
         _refuse(path, "Literal needs a value other than None")
-    kind = Enum(tuple((str(value), value) for value in given))
+    kind = kinds.Enum(tuple((str(value), value) for value in given))
     pair: Pair = (kind, Bound(annotation=typing.Literal[tuple(given)]))
     return pair if len(given) == len(values) else _nullable(*pair)
 
@@ -259,7 +242,7 @@ def _enum(cls: Any, path: str) -> Pair:
         values.append((member.name, value))
     if not values:
         _refuse(path, f"{cls.__name__} has no member")
-    return Enum(tuple(values), cls.__name__), Bound(cls=cls, annotation=cls)
+    return kinds.Enum(tuple(values), cls.__name__), Bound(cls=cls, annotation=cls)
 
 
 def _sequence(hint: Any, origin: type, arguments: tuple[Any, ...], path: str, outer: tuple[Any, ...]) -> Pair:
@@ -269,26 +252,26 @@ def _sequence(hint: Any, origin: type, arguments: tuple[Any, ...], path: str, ou
     item, bound = _annotation(arguments[0], f"{path}[]", outer)
     if variable:
         made = Bound(annotation=hint, native=bound.native, sequence=origin, parts=(bound,))
-        return List(item), made
+        return kinds.List(item), made
     return _array(hint, origin, item, bound, (len(arguments),))
 
 
-def _array(hint: Any, origin: type, item: Type, bound: Bound, shape: tuple[int, ...]) -> Pair:
-    if isinstance(item, Array):
+def _array(hint: Any, origin: type, item: kinds.Type, bound: Bound, shape: tuple[int, ...]) -> Pair:
+    if isinstance(item, kinds.Array):
         shape, item, bound = (*shape, *item.shape), item.item, bound.parts[0]
     made = Bound(annotation=hint, native=bound.native, sequence=origin, parts=(bound,))
-    return Array(item, shape), made
+    return kinds.Array(item, shape), made
 
 
 def _annotated(hint: Any, path: str, outer: tuple[Any, ...]) -> Pair:
     base, *notes = typing.get_args(hint)
-    chosen: list[Type] = []
+    chosen: list[kinds.Type] = []
     shape: tuple[int, ...] | None = None
     for note in notes:
         if _has_constraints(note):
             _refuse(path, 'a schema has no constraints; write the size as Annotated[int, "int32"]')
         if isinstance(note, str) and _MARKER.fullmatch(note):
-            found = leaf(note)
+            found = kinds.leaf(note)
             if found is not None:
                 chosen.append(found)
             elif _SHAPE.fullmatch(note):
@@ -309,12 +292,12 @@ def _annotated(hint: Any, path: str, outer: tuple[Any, ...]) -> Pair:
     return kind, Bound(annotation=hint)
 
 
-def _base(kind: Type) -> Any:
-    if isinstance(kind, Timestamp):
+def _base(kind: kinds.Type) -> Any:
+    if isinstance(kind, kinds.Timestamp):
         return datetime.datetime if kind.unit == "us" else int
-    if isinstance(kind, Duration):
+    if isinstance(kind, kinds.Duration):
         return datetime.timedelta if kind.unit == "us" else int
-    return _BASES[type(kind)]
+    return PYTHON_CLASSES[type(kind)]
 
 
 def _shaped(hint: Any, base: Any, shape: tuple[int, ...], path: str, outer: tuple[Any, ...]) -> Pair:
@@ -341,12 +324,12 @@ def _has_constraints(note: Any) -> bool:
     return any(getattr(note, name) is not None for name in _CONSTRAINTS) or note.tz is False
 
 
-def _numpy_scalar(hint: Any) -> Type | None:
+def _numpy_scalar(hint: Any) -> kinds.Type | None:
     """Return the type of numpy.int32, numpy.float64, numpy.bool."""
     numpy: Any = sys.modules.get("numpy")
     if numpy is None or not isinstance(hint, type) or not issubclass(hint, numpy.generic):
         return None
     try:
-        return leaf(numpy.dtype(hint).name)
+        return kinds.leaf(numpy.dtype(hint).name)
     except TypeError:  # an abstract type, such as numpy.floating
         return None

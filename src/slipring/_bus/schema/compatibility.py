@@ -14,25 +14,8 @@ from typing import Any
 
 from slipring.errors import SchemaMismatch
 
+from . import field_types as kinds
 from .bound_classes import Bound
-from .field_types import (
-    REQUIRED,
-    Array,
-    Bytes,
-    Decimal,
-    Enum,
-    Field,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Text,
-    Type,
-    default_text,
-    within,
-)  # fmt: skip
 from .topic_schema import Schema
 
 _ABSENT = "no such field"
@@ -61,7 +44,7 @@ class View:
     found: Schema
     own: Schema
     bound: Bound | None
-    shared: Type
+    shared: kinds.Type
     shared_bound: Bound
     native: bool
 
@@ -98,44 +81,44 @@ def _mismatch(path: str, found: str, asked: str, verb: str = "asked for as") -> 
 _Difference = tuple[str, str, str]
 
 
-def _differences(found: Type, asked: Type, path: str) -> Iterator[_Difference]:
+def _differences(found: kinds.Type, asked: kinds.Type, path: str) -> Iterator[_Difference]:
     """Return path and both types where two types differ."""
     if found == asked:
         return
     match found, asked:
-        case Struct(), Struct():
+        case kinds.Struct(), kinds.Struct():
             yield from _field_differences(found.fields, asked.fields, path)
-        case (List(item=one), List(item=other)) | (Map(item=one), Map(item=other)):
+        case (kinds.List(item=one), kinds.List(item=other)) | (kinds.Map(item=one), kinds.Map(item=other)):
             yield from _differences(one, other, f"{path}[]")
-        case Array(), Array() if found.shape == asked.shape:
+        case kinds.Array(), kinds.Array() if found.shape == asked.shape:
             yield from _differences(found.item, asked.item, f"{path}[]")
-        case Nullable(item=Struct() as one), Nullable(item=Struct() as other):
+        case kinds.Nullable(item=kinds.Struct() as one), kinds.Nullable(item=kinds.Struct() as other):
             yield from _differences(one, other, path)
         case _:
             yield path, str(found), str(asked)
 
 
 def _field_differences(
-    found: tuple[Field, ...], asked: tuple[Field, ...], path: str
+    found: tuple[kinds.Field, ...], asked: tuple[kinds.Field, ...], path: str
 ) -> Iterator[_Difference]:
     ours = {each.name: each for each in asked}
     for each in found:
         if each.name not in ours:
-            yield within(path, each.name), str(each), _ABSENT
+            yield kinds.within(path, each.name), str(each), _ABSENT
     theirs = {each.name: each for each in found}
     for each in asked:
         if each.name not in theirs:
-            yield within(path, each.name), _ABSENT, str(each)
+            yield kinds.within(path, each.name), _ABSENT, str(each)
     for at, (one, other) in enumerate(zip(found, asked, strict=False)):
         if one.name != other.name:
             yield (
-                within(path, one.name),
+                kinds.within(path, one.name),
                 f"field {at + 1}",
                 f"field {1 + [x.name for x in asked].index(one.name)}",
             )
-        yield from _differences(one.type, other.type, within(path, one.name))
+        yield from _differences(one.type, other.type, kinds.within(path, one.name))
         if one != other:
-            yield within(path, one.name), str(one), str(other)
+            yield kinds.within(path, one.name), str(one), str(other)
 
 
 def _layout_differences(found: Schema, asked: Schema) -> Iterator[_Difference]:
@@ -167,53 +150,53 @@ def _layout(schema: Schema) -> dict[str, str]:
     return flatbuffers_types.places(schema)
 
 
-def _unreadable(found: Type, own: Type, path: str) -> Iterator[_Difference]:
+def _unreadable(found: kinds.Type, own: kinds.Type, path: str) -> Iterator[_Difference]:
     """Return path and both types where values of a type cannot be read as the other."""
     match found, own:
         case _ if found == own:
             return
-        case Struct(), Struct():
+        case kinds.Struct(), kinds.Struct():
             theirs = {each.name: each for each in found.fields}
             for each in own.fields:
-                inner = within(path, each.name)
+                inner = kinds.within(path, each.name)
                 if each.name in theirs:
                     yield from _unreadable(theirs[each.name].type, each.type, inner)
-                elif each.default is REQUIRED:
+                elif each.default is kinds.REQUIRED:
                     yield inner, _ABSENT, str(each)
-        case Nullable(), Nullable():
+        case kinds.Nullable(), kinds.Nullable():
             yield from _unreadable(found.item, own.item, path)
-        case _, Nullable():
+        case _, kinds.Nullable():
             yield from _unreadable(found, own.item, path)
-        case (List(item=one), List(item=other)) | (Map(item=one), Map(item=other)):
+        case (kinds.List(item=one), kinds.List(item=other)) | (kinds.Map(item=one), kinds.Map(item=other)):
             yield from _unreadable(one, other, f"{path}[]")
-        case Array(), Array() if found.shape == own.shape:
+        case kinds.Array(), kinds.Array() if found.shape == own.shape:
             yield from _unreadable(found.item, own.item, f"{path}[]")
-        case Array(row=row), List():
+        case kinds.Array(row=row), kinds.List():
             yield from _unreadable(row, own.item, f"{path}[]")
         case _ if not _widens(found, own):
             yield path, str(found), str(own)
 
 
-def _widens(found: Type, own: Type) -> bool:
+def _widens(found: kinds.Type, own: kinds.Type) -> bool:
     """Return whether each value of a type without parts is a value of the other."""
     match found, own:
-        case Int(), Int():
+        case kinds.Int(), kinds.Int():
             return own.lowest <= found.lowest and found.highest <= own.highest
-        case Float(), Float():
+        case kinds.Float(), kinds.Float():
             return found.bits <= own.bits
-        case Decimal(), Decimal():
+        case kinds.Decimal(), kinds.Decimal():
             return found.scale <= own.scale and found.precision - found.scale <= own.precision - own.scale
-        case Enum(), Enum():
+        case kinds.Enum(), kinds.Enum():
             return {value for _, value in found.values} <= {value for _, value in own.values}
-        case (Text(), Text(most=None)) | (Bytes(), Bytes(size=None, most=None)):
+        case (kinds.Text(), kinds.Text(most=None)) | (kinds.Bytes(), kinds.Bytes(size=None, most=None)):
             return True
     return False
 
 
-def _shared(found: Type, own: Type, bound: Bound) -> tuple[Type, Bound]:
+def _shared(found: kinds.Type, own: kinds.Type, bound: Bound) -> tuple[kinds.Type, Bound]:
     """Return the type of the topic, without the fields that the class lacks, and the class without its other fields."""
     match found, own:
-        case Struct(), Struct():
+        case kinds.Struct(), kinds.Struct():
             theirs = {each.name: each for each in found.fields}
             fields, parts = [], []
             for each, part in zip(own.fields, bound.parts, strict=True):
@@ -221,40 +204,40 @@ def _shared(found: Type, own: Type, bound: Bound) -> tuple[Type, Bound]:
                     kind, inner = _shared(theirs[each.name].type, each.type, part)
                     fields.append(dataclasses.replace(theirs[each.name], type=kind))
                     parts.append(inner)
-            return Struct(tuple(fields), found.name), dataclasses.replace(bound, parts=tuple(parts))
-        case Nullable(), Nullable():
+            return kinds.Struct(tuple(fields), found.name), dataclasses.replace(bound, parts=tuple(parts))
+        case kinds.Nullable(), kinds.Nullable():
             kind, inner = _shared(found.item, own.item, bound.parts[0])
-            return Nullable(kind), dataclasses.replace(bound, parts=(inner,))
-        case _, Nullable():
+            return kinds.Nullable(kind), dataclasses.replace(bound, parts=(inner,))
+        case _, kinds.Nullable():
             return _shared(found, own.item, bound.parts[0])
         case (
-            (List() as holder, List(item=item))
-            | (Map() as holder, Map(item=item))
+            (kinds.List() as holder, kinds.List(item=item))
+            | (kinds.Map() as holder, kinds.Map(item=item))
             | (
-                Array() as holder,
-                Array(item=item),
+                kinds.Array() as holder,
+                kinds.Array(item=item),
             )
         ):
             kind, inner = _shared(holder.item, item, bound.parts[0])
             return dataclasses.replace(holder, item=kind), dataclasses.replace(bound, parts=(inner,))
-        case Array(), List():
+        case kinds.Array(), kinds.List():
             return own, bound  # lengths of the inner lists are not compared
     return found, bound
 
 
-def _same_defaults(found: Type, own: Type) -> bool:
+def _same_defaults(found: kinds.Type, own: kinds.Type) -> bool:
     """Return whether fields of both have the same default: a body may leave them out."""
-    if isinstance(found, Struct) and isinstance(own, Struct):
+    if isinstance(found, kinds.Struct) and isinstance(own, kinds.Struct):
         theirs: dict[str, Any] = {each.name: each for each in found.fields}
         for each in own.fields:
             if each.name in theirs:
                 other = theirs[each.name]
                 if (
-                    default_text(other.default) != default_text(each.default)
-                    and other.default is not REQUIRED
+                    kinds.default_text(other.default) != kinds.default_text(each.default)
+                    and other.default is not kinds.REQUIRED
                 ):
                     return False
-                if other.default is REQUIRED and each.default is not REQUIRED:
+                if other.default is kinds.REQUIRED and each.default is not kinds.REQUIRED:
                     return False
                 if not _same_defaults(other.type, each.type):
                     return False

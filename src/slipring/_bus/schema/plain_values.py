@@ -19,30 +19,8 @@ from typing import Any, NoReturn
 
 from slipring.errors import BadArgument
 
+from . import field_types as kinds
 from .bound_classes import Bound, plain
-from .field_types import (
-    MOST_PRECISION,
-    REQUIRED,
-    Array,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enum,
-    Field,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Text,
-    Timestamp,
-    Type,
-    Uuid,
-    within,
-)  # fmt: skip
 
 UTC = datetime.UTC
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
@@ -51,7 +29,7 @@ LONGEST = MICROSECOND * ((1 << 63) - 1)  # of the durations in 64 bits of micros
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def to_plain(kind: Type, value: Any, *, bound: Bound | None = None, finite: bool = False) -> Any:
+def to_plain(kind: kinds.Type, value: Any, *, bound: Bound | None = None, finite: bool = False) -> Any:
     """Return the plain value of an object. finite: NaN and infinities are refused, as JSON has none."""
     try:
         return _value(kind, plain(kind) if bound is None else bound, value, "", finite)
@@ -65,7 +43,7 @@ def fits_decimal(value: decimal.Decimal, precision: int, scale: int) -> bool:
     if not isinstance(exponent, int):
         return False
     if not value:
-        return abs(exponent) <= MOST_PRECISION
+        return abs(exponent) <= kinds.MOST_PRECISION
     count = len(digits)
     while -exponent > scale and digits[count - 1] == 0:  # zeros at the end do not count
         count, exponent = count - 1, exponent + 1
@@ -80,27 +58,27 @@ def _refuse(path: str, value: Any, expected: str) -> NoReturn:
     raise BadArgument(f"{field}={shown} ({type(value).__name__}) must be {expected}", argument=field)
 
 
-def _value(kind: Type, bound: Bound, value: Any, path: str, finite: bool) -> Any:
+def _value(kind: kinds.Type, bound: Bound, value: Any, path: str, finite: bool) -> Any:
     match kind:
-        case Nullable(item=item):
+        case kinds.Nullable(item=item):
             return None if value is None else _value(item, bound.parts[0], value, path, finite)
-        case Struct():
+        case kinds.Struct():
             return _struct(kind, bound, value, path, finite)
-        case List(item=item):
+        case kinds.List(item=item):
             return _items(item, bound.parts[0], _sequence(kind, value, path), path, finite)
-        case Array(item=item, shape=shape):
+        case kinds.Array(item=item, shape=shape):
             return _array(kind, shape, bound.parts[0], value, path, finite)
-        case Map(item=item):
+        case kinds.Map(item=item):
             return _map(kind, bound.parts[0], value, path, finite)
-        case Float():
+        case kinds.Float():
             return _float(kind, value, path, finite)
-        case Enum():
+        case kinds.Enum():
             return _enum(kind, bound, value, path)
     return _LEAVES[type(kind)](kind, value, path)
 
 
-def _struct(kind: Struct, bound: Bound, value: Any, path: str, finite: bool) -> dict[str, Any]:
-    get: Callable[[Field], Any]
+def _struct(kind: kinds.Struct, bound: Bound, value: Any, path: str, finite: bool) -> dict[str, Any]:
+    get: Callable[[kinds.Field], Any]
     numpy: Any = sys.modules.get("numpy")
     if (
         numpy is not None
@@ -113,33 +91,33 @@ def _struct(kind: Struct, bound: Bound, value: Any, path: str, finite: bool) -> 
         names = {each.name for each in kind.fields}
         for key in value:
             if key not in names:
-                field = within(path, str(key))
+                field = kinds.within(path, str(key))
                 known = ", ".join(each.name for each in kind.fields)
                 raise BadArgument(
                     f"{field} is not a field of the schema: its fields are {known}", argument=field
                 )
 
-        def get(each: Field) -> Any:
+        def get(each: kinds.Field) -> Any:
             return value.get(each.name, each.default)
 
     elif bound.cls is not None and bound.attributes and isinstance(value, bound.cls):
 
-        def get(each: Field) -> Any:
-            return getattr(value, each.name, REQUIRED)
+        def get(each: kinds.Field) -> Any:
+            return getattr(value, each.name, kinds.REQUIRED)
 
     else:
         name = bound.cls.__name__ if bound.cls is not None else ""
         _refuse(path, value, f"{name} or a dict" if name and bound.attributes else "a dict")
     found = {}
     for each, inner in zip(kind.fields, bound.parts, strict=True):
-        content, field = get(each), within(path, each.name)
-        if content is REQUIRED:
+        content, field = get(each), kinds.within(path, each.name)
+        if content is kinds.REQUIRED:
             raise BadArgument(f"{field} is missing: it is {each.type}", argument=field)
         found[each.name] = _value(each.type, inner, content, field, finite)
     return found
 
 
-def _sequence(kind: Type, value: Any, path: str) -> list[Any] | tuple[Any, ...]:
+def _sequence(kind: kinds.Type, value: Any, path: str) -> list[Any] | tuple[Any, ...]:
     if isinstance(value, (list, tuple)):
         return value
     numpy: Any = sys.modules.get("numpy")
@@ -149,12 +127,12 @@ def _sequence(kind: Type, value: Any, path: str) -> list[Any] | tuple[Any, ...]:
     _refuse(path, value, f"{kind}: a list, a tuple or a numpy array")
 
 
-def _items(item: Type, bound: Bound, values: Any, path: str, finite: bool) -> list[Any]:
+def _items(item: kinds.Type, bound: Bound, values: Any, path: str, finite: bool) -> list[Any]:
     return [_value(item, bound, each, f"{path}[{at}]", finite) for at, each in enumerate(values)]
 
 
 def _array(
-    kind: Array, shape: tuple[int, ...], bound: Bound, value: Any, path: str, finite: bool
+    kind: kinds.Array, shape: tuple[int, ...], bound: Bound, value: Any, path: str, finite: bool
 ) -> list[Any]:
     items = _sequence(kind, value, path)
     if len(items) != shape[0]:
@@ -164,13 +142,13 @@ def _array(
     return [_array(kind, shape[1:], bound, each, f"{path}[{at}]", finite) for at, each in enumerate(items)]
 
 
-def _map(kind: Map, bound: Bound, value: Any, path: str, finite: bool) -> dict[str, Any]:
+def _map(kind: kinds.Map, bound: Bound, value: Any, path: str, finite: bool) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         _refuse(path, value, f"{kind}: a dict")
     for key in value:
         if not isinstance(key, str):
             _refuse(path, key, "a str, as all keys")
-        _text(Text(), key, path)
+        _text(kinds.Text(), key, path)
     return {
         str(key): _value(kind.item, bound, each, f"{path}[{key!r}]", finite) for key, each in value.items()
     }
@@ -186,7 +164,7 @@ def _number(value: Any, kinds: str) -> Any:
     return value.item() if value.dtype.kind != "f" else float(value)
 
 
-def _int(kind: Int, value: Any, path: str) -> int:
+def _int(kind: kinds.Int, value: Any, path: str) -> int:
     found = _number(value, "iu")
     if isinstance(found, bool) or not isinstance(found, int) or isinstance(found, enum.Enum):
         _refuse(path, value, f"{kind}, an int")
@@ -195,7 +173,7 @@ def _int(kind: Int, value: Any, path: str) -> int:
     return int(found)
 
 
-def _float(kind: Float, value: Any, path: str, finite: bool) -> float:
+def _float(kind: kinds.Float, value: Any, path: str, finite: bool) -> float:
     found = _number(value, "fiu")
     if isinstance(found, bool) or not isinstance(found, (int, float)):
         _refuse(path, value, f"{kind}, a float")
@@ -210,14 +188,14 @@ def _float(kind: Float, value: Any, path: str, finite: bool) -> float:
     return found
 
 
-def _bool(kind: Type, value: Any, path: str) -> bool:
+def _bool(kind: kinds.Type, value: Any, path: str) -> bool:
     found = _number(value, "b")
     if not isinstance(found, bool):
         _refuse(path, value, "bool")
     return found
 
 
-def _text(kind: Text, value: Any, path: str) -> str:
+def _text(kind: kinds.Text, value: Any, path: str) -> str:
     if not isinstance(value, str) or isinstance(value, enum.Enum):
         _refuse(path, value, f"{kind}, a str")
     try:
@@ -229,7 +207,7 @@ def _text(kind: Text, value: Any, path: str) -> str:
     return str(value)
 
 
-def _bytes(kind: Bytes, value: Any, path: str) -> bytes:
+def _bytes(kind: kinds.Bytes, value: Any, path: str) -> bytes:
     numpy: Any = sys.modules.get("numpy")
     scalar = numpy is not None and isinstance(value, numpy.void) and value.dtype.names is None
     if not scalar and not isinstance(value, (bytes, bytearray, memoryview)):
@@ -254,7 +232,7 @@ def _nanoseconds(value: Any, kind: str) -> Any:
     return int(value.astype("i8")) * count * factors[unit] if unit in factors else value
 
 
-def _timestamp(kind: Timestamp, value: Any, path: str) -> datetime.datetime | int:
+def _timestamp(kind: kinds.Timestamp, value: Any, path: str) -> datetime.datetime | int:
     found = _nanoseconds(value, "M")
     number = type(found) is int and (found is not value or kind.unit == "ns")
     expected = f"{kind}: a datetime with a time zone" + (" or int nanoseconds" if kind.unit == "ns" else "")
@@ -279,7 +257,7 @@ def _timestamp(kind: Timestamp, value: Any, path: str) -> datetime.datetime | in
     return count
 
 
-def _duration(kind: Duration, value: Any, path: str) -> datetime.timedelta | int:
+def _duration(kind: kinds.Duration, value: Any, path: str) -> datetime.timedelta | int:
     found = _nanoseconds(value, "m")
     if type(found) is int and found is not value and kind.unit == "us":
         if found % 1000:
@@ -298,19 +276,19 @@ def _duration(kind: Duration, value: Any, path: str) -> datetime.timedelta | int
     return found
 
 
-def _date(kind: Type, value: Any, path: str) -> datetime.date:
+def _date(kind: kinds.Type, value: Any, path: str) -> datetime.date:
     if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
         _refuse(path, value, "a datetime.date")
     return value
 
 
-def _uuid(kind: Type, value: Any, path: str) -> uuid.UUID:
+def _uuid(kind: kinds.Type, value: Any, path: str) -> uuid.UUID:
     if not isinstance(value, uuid.UUID):
         _refuse(path, value, "a uuid.UUID")
     return value
 
 
-def _decimal(kind: Decimal, value: Any, path: str) -> decimal.Decimal:
+def _decimal(kind: kinds.Decimal, value: Any, path: str) -> decimal.Decimal:
     if type(value) is int:
         value = decimal.Decimal(value)
     if not isinstance(value, decimal.Decimal) or not fits_decimal(value, kind.precision, kind.scale):
@@ -320,7 +298,7 @@ def _decimal(kind: Decimal, value: Any, path: str) -> decimal.Decimal:
     return value
 
 
-def _enum(kind: Enum, bound: Bound, value: Any, path: str) -> str | int:
+def _enum(kind: kinds.Enum, bound: Bound, value: Any, path: str) -> str | int:
     found = value
     if isinstance(value, enum.Enum):
         if bound.cls is None or not isinstance(value, bound.cls):
@@ -331,7 +309,14 @@ def _enum(kind: Enum, bound: Bound, value: Any, path: str) -> str | int:
     return found  # type: ignore[return-value]
 
 
-_LEAVES: dict[type[Type], Callable[[Any, Any, str], Any]] = {
-    Int: _int, Bool: _bool, Text: _text, Bytes: _bytes, Timestamp: _timestamp, Duration: _duration, Date: _date,
-    Uuid: _uuid, Decimal: _decimal,
-}  # fmt: skip
+_LEAVES: dict[type[kinds.Type], Callable[[Any, Any, str], Any]] = {
+    kinds.Int: _int,
+    kinds.Bool: _bool,
+    kinds.Text: _text,
+    kinds.Bytes: _bytes,
+    kinds.Timestamp: _timestamp,
+    kinds.Duration: _duration,
+    kinds.Date: _date,
+    kinds.Uuid: _uuid,
+    kinds.Decimal: _decimal,
+}

@@ -16,47 +16,51 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .field_types import (
-    IDENTIFIER,
-    REQUIRED,
-    Array,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enum,
-    Field,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Text,
-    Timestamp,
-    Type,
-    Uuid,
-)  # fmt: skip
+from . import field_types as kinds
 
 if TYPE_CHECKING:
     from .topic_schema import Schema
 
 # Module, and name in it or in the builtins.
-_PLAIN: dict[Type, tuple[str, str]] = {
-    Int(): ("", "int"), Float(): ("", "float"), Bool(): ("", "bool"), Text(): ("", "str"), Bytes(): ("", "bytes"),
-    Timestamp(): ("datetime", "datetime"), Date(): ("datetime", "date"), Duration(): ("datetime", "timedelta"),
-    Uuid(): ("uuid", "UUID"),
-}  # fmt: skip
-_BASES: dict[type[Type], tuple[str, str]] = {
-    Int: ("", "int"), Float: ("", "float"), Text: ("", "str"), Bytes: ("", "bytes"), Timestamp: ("", "int"),
-    Duration: ("", "int"), Decimal: ("decimal", "Decimal"),
-}  # fmt: skip
+_PLAIN: dict[kinds.Type, tuple[str, str]] = {
+    kinds.Int(): ("", "int"),
+    kinds.Float(): ("", "float"),
+    kinds.Bool(): ("", "bool"),
+    kinds.Text(): ("", "str"),
+    kinds.Bytes(): ("", "bytes"),
+    kinds.Timestamp(): ("datetime", "datetime"),
+    kinds.Date(): ("datetime", "date"),
+    kinds.Duration(): ("datetime", "timedelta"),
+    kinds.Uuid(): ("uuid", "UUID"),
+}
+_BASES: dict[type[kinds.Type], tuple[str, str]] = {
+    kinds.Int: ("", "int"),
+    kinds.Float: ("", "float"),
+    kinds.Text: ("", "str"),
+    kinds.Bytes: ("", "bytes"),
+    kinds.Timestamp: ("", "int"),
+    kinds.Duration: ("", "int"),
+    kinds.Decimal: ("decimal", "Decimal"),
+}
 _LONGEST_TUPLE = 8
 _TAKEN = {
-    "int", "float", "bool", "str", "bytes", "list", "dict", "tuple", "datetime", "decimal", "enum", "uuid", "dataclass",
-    "field", "Annotated", "Literal",
-}  # fmt: skip
+    "int",
+    "float",
+    "bool",
+    "str",
+    "bytes",
+    "list",
+    "dict",
+    "tuple",
+    "datetime",
+    "decimal",
+    "enum",
+    "uuid",
+    "dataclass",
+    "field",
+    "Annotated",
+    "Literal",
+}
 
 
 def source(schema: Schema) -> str:
@@ -90,12 +94,12 @@ class _Source:
         self._imports: set[tuple[str, str]] = set()
         self._aliases: list[str] = []
         self._blocks: list[str] = []
-        self._names: dict[Type, str] = {}
+        self._names: dict[kinds.Type, str] = {}
         self._fields = set(_field_names(schema.root))
 
     def text(self) -> str:
         root = self._schema.root
-        assert isinstance(root, Struct)
+        assert isinstance(root, kinds.Struct)
         self._structure(root, self._schema.name)
         head = sorted({f"import {module}" for module, name in self._imports if not name})
         for source in ("dataclasses", "typing"):
@@ -119,14 +123,14 @@ class _Source:
     def _new_name(self, wanted: str, path: str) -> str:
         name = (
             wanted
-            if IDENTIFIER.fullmatch(wanted) and not keyword.iskeyword(wanted)
+            if kinds.IDENTIFIER.fullmatch(wanted) and not keyword.iskeyword(wanted)
             else path.title() or "Structure"
         )
         while name in self._fields or name in {*self._names.values(), *_TAKEN}:
             name += "_"
         return name
 
-    def _structure(self, kind: Struct, wanted: str) -> str:
+    def _structure(self, kind: kinds.Struct, wanted: str) -> str:
         found = self._names.get(kind)
         if found is not None and found == wanted:
             return found
@@ -137,47 +141,50 @@ class _Source:
         late = False
         seen = False
         for each in kind.fields:
-            late |= seen and each.default is REQUIRED
-            seen |= each.default is not REQUIRED
+            late |= seen and each.default is kinds.REQUIRED
+            seen |= each.default is not kinds.REQUIRED
         decorator = f"@{self._use('dataclasses', 'dataclass')}{'(kw_only=True)' if late else ''}"
         self._blocks.append(f"{decorator}\nclass {name}:\n" + "".join(f"    {line}\n" for line in lines))
         return name
 
-    def _field(self, each: Field) -> str:
+    def _field(self, each: kinds.Field) -> str:
         annotation = self._annotation(each.type, each.name)
-        if each.default is REQUIRED:
+        if each.default is kinds.REQUIRED:
             return f"{each.name}: {annotation}"
         value = self._value(each.type, each.default)
-        if isinstance(_inner(each.type), (List, Map, Struct, Array)) and each.default is not None:
+        if (
+            isinstance(_inner(each.type), (kinds.List, kinds.Map, kinds.Struct, kinds.Array))
+            and each.default is not None
+        ):
             make = self._use("dataclasses", "field")
             return f"{each.name}: {annotation} = {make}(default_factory=lambda: {value})"
         return f"{each.name}: {annotation} = {value}"
 
-    def _annotation(self, kind: Type, path: str) -> str:
+    def _annotation(self, kind: kinds.Type, path: str) -> str:
         if kind in _PLAIN:
             module, name = _PLAIN[kind]
             return self._use(module, name)
         match kind:
-            case Nullable(item=item):
+            case kinds.Nullable(item=item):
                 return f"{self._annotation(item, path)} | None"
-            case List(item=item):
+            case kinds.List(item=item):
                 return f"{self._use('', 'list')}[{self._annotation(item, path)}]"
-            case Map(item=item):
+            case kinds.Map(item=item):
                 return f"{self._use('', 'dict')}[{self._use('', 'str')}, {self._annotation(item, path)}]"
-            case Array(item=item, shape=(size,)) if size <= _LONGEST_TUPLE:
+            case kinds.Array(item=item, shape=(size,)) if size <= _LONGEST_TUPLE:
                 return f"{self._use('', 'tuple')}[{', '.join([self._annotation(item, path)] * size)}]"
-            case Array(item=item, shape=shape):
+            case kinds.Array(item=item, shape=shape):
                 inner = (
                     f"{self._use('', 'list')}[" * len(shape) + self._annotation(item, path) + "]" * len(shape)
                 )
                 return f'{self._use("typing", "Annotated")}[{inner}, "shape({", ".join(map(str, shape))})"]'
-            case Enum():
+            case kinds.Enum():
                 return self._enum(kind, path)
-            case Struct(name=name):
+            case kinds.Struct(name=name):
                 return self._structure(kind, name or path)
         return f'{self._use("typing", "Annotated")}[{self._use(*_BASES[type(kind)])}, "{kind}"]'
 
-    def _enum(self, kind: Enum, path: str) -> str:
+    def _enum(self, kind: kinds.Enum, path: str) -> str:
         if not kind.name:
             return f"{self._use('typing', 'Literal')}[{', '.join(repr(value) for _, value in kind.values)}]"
         if self._names.get(kind) == kind.name:
@@ -186,33 +193,33 @@ class _Source:
         name = self._new_name(kind.name, path)
         self._names[kind] = name
         members = repr(list(kind.values))
-        if all(IDENTIFIER.fullmatch(each) and not keyword.iskeyword(each) for each, _ in kind.values):
+        if all(kinds.IDENTIFIER.fullmatch(each) and not keyword.iskeyword(each) for each, _ in kind.values):
             body = "".join(f"    {each} = {value!r}\n" for each, value in kind.values)
             self._blocks.append(f"class {name}({base}):\n{body}")
         else:
             self._blocks.append(f"{name} = {base}({name!r}, {members})\n")
         return name
 
-    def _value(self, kind: Type, value: Any) -> str:
+    def _value(self, kind: kinds.Type, value: Any) -> str:
         """Return a plain value as Python source."""
         match kind:
             case _ if value is None:
                 return "None"
-            case Nullable(item=item):
+            case kinds.Nullable(item=item):
                 return self._value(item, value)
-            case Float():
+            case kinds.Float():
                 return repr(value) if math.isfinite(value) else f'{self._use("", "float")}("{value}")'
-            case Enum() if kind in self._names:
+            case kinds.Enum() if kind in self._names:
                 return f"{self._names[kind]}({value!r})"
-            case List(item=item):
+            case kinds.List(item=item):
                 return f"[{', '.join(self._value(item, each) for each in value)}]"
-            case Array(row=inner):
+            case kinds.Array(row=inner):
                 return f"[{', '.join(self._value(inner, each) for each in value)}]"
-            case Map(item=item):
+            case kinds.Map(item=item):
                 return (
                     f"{{{', '.join(f'{key!r}: {self._value(item, each)}' for key, each in value.items())}}}"
                 )
-            case Struct(fields=fields):
+            case kinds.Struct(fields=fields):
                 given = ", ".join(
                     f"{each.name}={self._value(each.type, value[each.name])}" for each in fields
                 )
@@ -230,12 +237,12 @@ class _Source:
         return repr(value)
 
 
-def _field_names(kind: Type) -> Iterator[str]:
-    if isinstance(kind, Struct):
+def _field_names(kind: kinds.Type) -> Iterator[str]:
+    if isinstance(kind, kinds.Struct):
         yield from (each.name for each in kind.fields)
     for part in kind.parts():
         yield from _field_names(part)
 
 
-def _inner(kind: Type) -> Type:
-    return kind.item if isinstance(kind, Nullable) else kind
+def _inner(kind: kinds.Type) -> kinds.Type:
+    return kind.item if isinstance(kind, kinds.Nullable) else kind

@@ -18,29 +18,7 @@ from typing import Any, Final
 
 from slipring.errors import BadArgument, Corrupt
 
-from .field_types import (
-    MOST_DEPTH,
-    REQUIRED,
-    Array,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enum,
-    Field,
-    Float,
-    Int,
-    Limits,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Timestamp,
-    Type,
-    Uuid,
-    leaf,
-    within,
-)  # fmt: skip
+from . import field_types as kinds
 from .plain_values import EPOCH, MICROSECOND, to_plain
 
 VERSION: Final = 1
@@ -84,64 +62,68 @@ def check_canonical(document: dict[str, Any], data: bytes) -> None:
         raise corrupt(f"it is not in canonical form, from byte {at}: {shown!r}")
 
 
-def type_to_json(kind: Type) -> Any:
+def type_to_json(kind: kinds.Type) -> Any:
     match kind:
-        case Nullable(item=item):
+        case kinds.Nullable(item=item):
             return {"kind": "optional", "item": type_to_json(item)}
-        case List(item=item):
+        case kinds.List(item=item):
             return {"kind": "list", "item": type_to_json(item)}
-        case Map(item=item):
+        case kinds.Map(item=item):
             return {"kind": "map", "item": type_to_json(item)}
-        case Array(item=item, shape=shape):
+        case kinds.Array(item=item, shape=shape):
             return {"kind": "array", "item": type_to_json(item), "shape": list(shape)}
-        case Enum(values=values, name=name):
+        case kinds.Enum(values=values, name=name):
             return {"kind": "enum", "name": name, "values": [list(each) for each in values]}
-        case Struct(fields=fields, name=name):
+        case kinds.Struct(fields=fields, name=name):
             return {"kind": "struct", "name": name, "fields": [_field_to_json(each) for each in fields]}
     return str(kind)
 
 
-def _field_to_json(each: Field) -> dict[str, Any]:
+def _field_to_json(each: kinds.Field) -> dict[str, Any]:
     found = {"name": each.name, "type": type_to_json(each.type)}
-    return found if each.default is REQUIRED else {**found, "default": value_to_json(each.type, each.default)}
+    return (
+        found
+        if each.default is kinds.REQUIRED
+        else {**found, "default": value_to_json(each.type, each.default)}
+    )
 
 
-def type_from_json(found: Any) -> Type:
+def type_from_json(found: Any) -> kinds.Type:
     """Return the type; Corrupt names the field."""
     kind = _type(found, "", 0)
-    problem = Limits().problem(kind)
+    problem = kinds.Limits().problem(kind)
     if problem is not None:
         raise corrupt(problem[1], problem[0])
     _check_defaults(kind, "")
     return kind
 
 
-def _type(found: Any, path: str, depth: int) -> Type:
-    if depth > MOST_DEPTH:
-        raise corrupt(f"types are nested deeper than {MOST_DEPTH}", path)
+def _type(found: Any, path: str, depth: int) -> kinds.Type:
+    if depth > kinds.MOST_DEPTH:
+        raise corrupt(f"types are nested deeper than {kinds.MOST_DEPTH}", path)
     if isinstance(found, str):
-        kind = leaf(found)
+        kind = kinds.leaf(found)
         if kind is None:
             raise corrupt(f"{found:.60} is not a type", path)
         return kind
     name = found.get("kind") if isinstance(found, dict) else None
     match name:
         case "optional":
-            return Nullable(_type(_get(found, "item", object, path), path, depth + 1))
+            return kinds.Nullable(_type(_get(found, "item", object, path), path, depth + 1))
         case "list":
-            return List(_type(_get(found, "item", object, path), f"{path}[]", depth + 1))
+            return kinds.List(_type(_get(found, "item", object, path), f"{path}[]", depth + 1))
         case "map":
-            return Map(_type(_get(found, "item", object, path), f"{path}[]", depth + 1))
+            return kinds.Map(_type(_get(found, "item", object, path), f"{path}[]", depth + 1))
         case "array":
             shape = _get(found, "shape", list, path)
             if not all(type(size) is int for size in shape):
                 raise corrupt("the shape of an array is a list of integers", path)
-            return Array(_type(_get(found, "item", object, path), f"{path}[]", depth + 1), tuple(shape))
+            return kinds.Array(_type(_get(found, "item", object, path), f"{path}[]", depth + 1), tuple(shape))
         case "enum":
             return _enum(found, path)
         case "struct":
             fields = tuple(_field(each, path, depth) for each in _get(found, "fields", list, path))
-            return Struct(fields, _get(found, "name", str, path))
+            return kinds.Struct(fields, _get(found, "name", str, path))
     raise corrupt(f"{found!s:.60} is not a type", path)
 
 
@@ -152,30 +134,32 @@ def _get(found: dict[str, Any], key: str, kind: type, path: str) -> Any:
     return value
 
 
-def _enum(found: dict[str, Any], path: str) -> Enum:
+def _enum(found: dict[str, Any], path: str) -> kinds.Enum:
     values = []
     for each in _get(found, "values", list, path):
         if not isinstance(each, list) or [type(part) for part in each] not in ([str, str], [str, int]):
             raise corrupt(f"{each!s:.60} is not the name and the value of an enum", path)
         values.append((each[0], each[1]))
-    return Enum(tuple(values), _get(found, "name", str, path))
+    return kinds.Enum(tuple(values), _get(found, "name", str, path))
 
 
-def _field(found: Any, path: str, depth: int) -> Field:
+def _field(found: Any, path: str, depth: int) -> kinds.Field:
     if not isinstance(found, dict):
         raise corrupt(f"{found!s:.60} is not a field", path)
     name = _get(found, "name", str, path)
-    inner = within(path, name[:60])
+    inner = kinds.within(path, name[:60])
     kind = _type(_get(found, "type", object, inner), inner, depth + 1)
     default = found.get("default", _MISSING)
-    return Field(name, kind, REQUIRED if default is _MISSING else value_from_json(kind, default, inner))
+    return kinds.Field(
+        name, kind, kinds.REQUIRED if default is _MISSING else value_from_json(kind, default, inner)
+    )
 
 
-def _check_defaults(kind: Type, path: str) -> None:
-    if isinstance(kind, Struct):
+def _check_defaults(kind: kinds.Type, path: str) -> None:
+    if isinstance(kind, kinds.Struct):
         for each in kind.fields:
-            inner = within(path, each.name)
-            if each.default is not REQUIRED:
+            inner = kinds.within(path, each.name)
+            if each.default is not kinds.REQUIRED:
                 try:
                     to_plain(each.type, each.default)
                 except BadArgument as error:
@@ -184,41 +168,41 @@ def _check_defaults(kind: Type, path: str) -> None:
         _check_defaults(part, path)
 
 
-def value_to_json(kind: Type, value: Any) -> Any:
+def value_to_json(kind: kinds.Type, value: Any) -> Any:
     """Return the JSON form of a plain value: of defaults, and in JSON Schema."""
     match kind:
         case _ if value is None:
             return None
-        case Nullable(item=item):
+        case kinds.Nullable(item=item):
             return value_to_json(item, value)
-        case Float():
+        case kinds.Float():
             return (
                 value
                 if math.isfinite(value)
                 else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
             )
-        case Bytes():
+        case kinds.Bytes():
             return base64.b64encode(value).decode()
-        case Timestamp(unit="us"):
+        case kinds.Timestamp(unit="us"):
             return (value - EPOCH) // MICROSECOND
-        case Duration(unit="us"):
+        case kinds.Duration(unit="us"):
             return value // MICROSECOND
-        case Date():
+        case kinds.Date():
             return value.isoformat()
-        case Uuid() | Decimal():
+        case kinds.Uuid() | kinds.Decimal():
             return str(value)
-        case List(item=item):
+        case kinds.List(item=item):
             return [value_to_json(item, each) for each in value]
-        case Array(row=inner):
+        case kinds.Array(row=inner):
             return [value_to_json(inner, each) for each in value]
-        case Map(item=item):
+        case kinds.Map(item=item):
             return {key: value_to_json(item, each) for key, each in value.items()}
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             return {each.name: value_to_json(each.type, value[each.name]) for each in fields}
     return value
 
 
-def value_from_json(kind: Type, found: Any, path: str = "") -> Any:
+def value_from_json(kind: kinds.Type, found: Any, path: str = "") -> Any:
     """Return the plain value of a default; Corrupt if it is not one. `_check_defaults` checks what is left."""
     try:
         return _value(kind, found)
@@ -226,36 +210,36 @@ def value_from_json(kind: Type, found: Any, path: str = "") -> Any:
         raise corrupt(f"the default {found!s:.60} is not valid: {type(error).__name__}", path) from None
 
 
-def _value(kind: Type, found: Any) -> Any:
+def _value(kind: kinds.Type, found: Any) -> Any:
     match kind:
-        case Nullable(item=item):
+        case kinds.Nullable(item=item):
             return None if found is None else _value(item, found)
-        case Float():
+        case kinds.Float():
             if isinstance(found, str):
                 return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}[found]
             if type(found) is not float:
                 raise TypeError
-        case Int() if type(found) is not int:
+        case kinds.Int() if type(found) is not int:
             raise TypeError
-        case Bytes():
+        case kinds.Bytes():
             return base64.b64decode(found, validate=True)
-        case Timestamp(unit="us"):
+        case kinds.Timestamp(unit="us"):
             return EPOCH + found * MICROSECOND
-        case Duration(unit="us"):
+        case kinds.Duration(unit="us"):
             return found * MICROSECOND
-        case Date():
+        case kinds.Date():
             return datetime.date.fromisoformat(found)
-        case Uuid():
+        case kinds.Uuid():
             return uuid.UUID(found)
-        case Decimal():
+        case kinds.Decimal():
             return decimal.Decimal(found)
-        case List(item=item):
+        case kinds.List(item=item):
             return [_value(item, each) for each in _sequence(found)]
-        case Array(row=inner):
+        case kinds.Array(row=inner):
             return [_value(inner, each) for each in _sequence(found)]
-        case Map(item=item):
+        case kinds.Map(item=item):
             return {key: _value(item, each) for key, each in found.items()}
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             if len(found) != len(fields):
                 raise ValueError
             return {each.name: _value(each.type, found[each.name]) for each in fields}

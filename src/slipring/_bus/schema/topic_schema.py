@@ -10,9 +10,9 @@ from typing import Any
 
 from slipring.errors import BadArgument
 
+from . import field_types as kinds
 from . import schema_document as document
 from .bound_classes import Bound
-from .field_types import IDENTIFIER, MOST_NAME, Limits, Struct, Type
 
 # What a document of each encoding has besides name, type and version. Texts in base64 are bytes in `Schema.extra`.
 EXTRAS: dict[str, dict[str, type]] = {
@@ -36,7 +36,7 @@ class Schema:
         self,
         name: str,
         encoding: str,
-        root: Type,
+        root: kinds.Type,
         extra: dict[str, Any] | None = None,
         *,
         declared: Any = None,
@@ -45,10 +45,10 @@ class Schema:
         if encoding not in document.ENCODINGS:
             allowed = ", ".join(document.ENCODINGS)
             raise BadArgument(f"encoding={encoding!r} is not one of {allowed}", argument="encoding")
-        if not IDENTIFIER.fullmatch(name) or len(name) > MOST_NAME:
-            text = f"name={name!r} must have 1 to {MOST_NAME} ASCII letters, digits and underscores"
+        if not kinds.IDENTIFIER.fullmatch(name) or len(name) > kinds.MOST_NAME:
+            text = f"name={name!r} must have 1 to {kinds.MOST_NAME} ASCII letters, digits and underscores"
             raise BadArgument(text, argument="name")
-        problem = Limits().problem(root)
+        problem = kinds.Limits().problem(root)
         if problem is not None:
             field = problem[0] or name
             raise BadArgument(f"field {field}: {problem[1]}", argument=field)
@@ -74,7 +74,7 @@ class Schema:
         if not isinstance(encoding, str) or encoding not in EXTRAS:
             raise document.corrupt(f"encoding {encoding!s:.60} is unknown")
         root = document.type_from_json(found.get("type"))
-        if encoding != "numpy" and not isinstance(root, Struct):
+        if encoding != "numpy" and not isinstance(root, kinds.Struct):
             raise document.corrupt(f"a message of encoding {encoding} is a structure, not {root}")
         try:
             schema = cls(name if isinstance(name, str) else "", encoding, root, _extra(encoding, root, found))
@@ -116,9 +116,9 @@ class Schema:
         return hashlib.sha256(self._bytes).hexdigest()
 
     @property
-    def fields(self) -> tuple[tuple[str, Type], ...]:
+    def fields(self) -> tuple[tuple[str, kinds.Type], ...]:
         """Name and type of each column; a root without fields is the column `value`."""
-        if isinstance(self.root, Struct):
+        if isinstance(self.root, kinds.Struct):
             return tuple((each.name, each.type) for each in self.root.fields)
         return (("value", self.root),)
 
@@ -163,7 +163,7 @@ class Schema:
         return Schema.from_bytes, (self._bytes,)
 
 
-def _extra(encoding: str, root: Type, found: dict[str, Any]) -> dict[str, Any]:
+def _extra(encoding: str, root: kinds.Type, found: dict[str, Any]) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     for key, kind in EXTRAS[encoding].items():
         value: Any = found.get(key)

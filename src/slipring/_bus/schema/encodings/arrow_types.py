@@ -9,32 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from slipring.errors import BadArgument, Corrupt
 
+from .. import field_types as kinds
 from .. import packages
-from ..field_types import (
-    MOST_DEPTH,
-    UNITS,
-    Array,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enum,
-    Field,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Text,
-    Timestamp,
-    Type,
-    Uuid,
-    bad_name,
-    leaf,
-    within,
-)  # fmt: skip
 from ..plain_values import UTC
 
 if TYPE_CHECKING:
@@ -47,57 +23,61 @@ _ALLOWED = (
 )
 
 
-def from_arrow(schema: Any) -> Struct:
+def from_arrow(schema: Any) -> kinds.Struct:
     """Return the type of a pyarrow.Schema; BadArgument names the field that a schema cannot express."""
-    return Struct(tuple(_field(each, "") for each in schema), "Record")
+    return kinds.Struct(tuple(_field(each, "") for each in schema), "Record")
 
 
-def _field(field: Any, path: str) -> Field:
-    inner = within(path, field.name)
-    why = bad_name(field.name)
+def _field(field: Any, path: str) -> kinds.Field:
+    inner = kinds.within(path, field.name)
+    why = kinds.bad_name(field.name)
     if why:
         raise BadArgument(f"field {inner}: {why}", argument=inner)
-    return Field(field.name, _nullable(field, inner))
+    return kinds.Field(field.name, _nullable(field, inner))
 
 
-def _nullable(field: Any, path: str) -> Type:
+def _nullable(field: Any, path: str) -> kinds.Type:
     kind = _type(field.type, path)
-    return Nullable(kind) if field.nullable else kind
+    return kinds.Nullable(kind) if field.nullable else kind
 
 
-def _type(arrow: Any, path: str) -> Type:
+def _type(arrow: Any, path: str) -> kinds.Type:
     types = packages.pyarrow().types
-    if path.count(".") + path.count("[]") > MOST_DEPTH:
-        raise BadArgument(f"field {path[:80]}: types are nested deeper than {MOST_DEPTH}", argument=path)
+    if path.count(".") + path.count("[]") > kinds.MOST_DEPTH:
+        raise BadArgument(
+            f"field {path[:80]}: types are nested deeper than {kinds.MOST_DEPTH}", argument=path
+        )
     if types.is_integer(arrow) or types.is_boolean(arrow):
-        return leaf(str(arrow)) or Bool()
+        return kinds.leaf(str(arrow)) or kinds.Bool()
     if types.is_floating(arrow):
-        return Float(arrow.bit_width)
+        return kinds.Float(arrow.bit_width)
     if types.is_string(arrow) or types.is_large_string(arrow):
-        return Text()
+        return kinds.Text()
     if types.is_binary(arrow) or types.is_large_binary(arrow):
-        return Bytes()
+        return kinds.Bytes()
     if types.is_fixed_size_binary(arrow):
-        return Bytes(arrow.byte_width)
+        return kinds.Bytes(arrow.byte_width)
     if types.is_date32(arrow):
-        return Date()
+        return kinds.Date()
     if types.is_decimal128(arrow) and 0 <= arrow.scale <= arrow.precision:
-        return Decimal(arrow.precision, arrow.scale)
-    if types.is_timestamp(arrow) and arrow.tz is not None and arrow.unit in UNITS:
-        return Timestamp(arrow.unit)
-    if types.is_duration(arrow) and arrow.unit in UNITS:
-        return Duration(arrow.unit)
+        return kinds.Decimal(arrow.precision, arrow.scale)
+    if types.is_timestamp(arrow) and arrow.tz is not None and arrow.unit in kinds.UNITS:
+        return kinds.Timestamp(arrow.unit)
+    if types.is_duration(arrow) and arrow.unit in kinds.UNITS:
+        return kinds.Duration(arrow.unit)
     if types.is_list(arrow) or types.is_large_list(arrow):
-        return List(_nullable(arrow.value_field, f"{path}[]"))
+        return kinds.List(_nullable(arrow.value_field, f"{path}[]"))
     if types.is_fixed_size_list(arrow):
         item = _nullable(arrow.value_field, f"{path}[]")
-        if isinstance(item, Array):
-            return Array(item.item, (arrow.list_size, *item.shape))
-        return Array(item, (arrow.list_size,))
+        if isinstance(item, kinds.Array):
+            return kinds.Array(item.item, (arrow.list_size, *item.shape))
+        return kinds.Array(item, (arrow.list_size,))
     if types.is_map(arrow) and types.is_string(arrow.key_type):
-        return Map(_nullable(arrow.item_field, f"{path}[]"))
+        return kinds.Map(_nullable(arrow.item_field, f"{path}[]"))
     if types.is_struct(arrow):
-        return Struct(tuple(_field(each, path) for each in arrow), path.rpartition(".")[2].removesuffix("[]"))
+        return kinds.Struct(
+            tuple(_field(each, path) for each in arrow), path.rpartition(".")[2].removesuffix("[]")
+        )
     raise BadArgument(
         f"field {path}: Arrow type {arrow} is not possible: allowed are {_ALLOWED}", argument=path
     )
@@ -137,43 +117,45 @@ def columns_of(schema: Schema) -> Any:
     return pa.schema([_arrow_field(name, kind, schema.encoding == "numpy") for name, kind in schema.fields])
 
 
-def _arrow_field(name: str, kind: Type, fixed: bool) -> Any:
+def _arrow_field(name: str, kind: kinds.Type, fixed: bool) -> Any:
     """fixed: of a fixed layout, whose moments and durations may be NaT."""
-    nullable = isinstance(kind, Nullable) or (fixed and isinstance(kind, (Timestamp, Duration)))
+    nullable = isinstance(kind, kinds.Nullable) or (
+        fixed and isinstance(kind, (kinds.Timestamp, kinds.Duration))
+    )
     return packages.pyarrow().field(name, _arrow(kind, fixed), nullable)
 
 
-def _arrow(kind: Type, fixed: bool) -> Any:
+def _arrow(kind: kinds.Type, fixed: bool) -> Any:
     pa = packages.pyarrow()
     match kind:
-        case Nullable(item=item):
+        case kinds.Nullable(item=item):
             return _arrow(item, fixed)
-        case Int() | Date():
+        case kinds.Int() | kinds.Date():
             return getattr(pa, {"date": "date32"}.get(str(kind), str(kind)))()
-        case Float():
+        case kinds.Float():
             return getattr(pa, str(kind))()
-        case Bool():
+        case kinds.Bool():
             return pa.bool_()
-        case Bytes(size=size):
+        case kinds.Bytes(size=size):
             return pa.binary() if size is None else pa.binary(size)
-        case Timestamp(unit=unit):
+        case kinds.Timestamp(unit=unit):
             return pa.timestamp(unit, "UTC")
-        case Duration(unit=unit):
+        case kinds.Duration(unit=unit):
             return pa.duration(unit)
-        case Decimal(precision=precision, scale=scale):
+        case kinds.Decimal(precision=precision, scale=scale):
             return pa.decimal128(precision, scale)
-        case Enum():
+        case kinds.Enum():
             return pa.string() if kind.kind is str else pa.int64()
-        case List(item=item):
+        case kinds.List(item=item):
             return pa.list_(_arrow_field("item", item, fixed))
-        case Map(item=item):
+        case kinds.Map(item=item):
             return pa.map_(pa.string(), _arrow_field("value", item, fixed))
-        case Array(item=item, shape=shape):
+        case kinds.Array(item=item, shape=shape):
             found = _arrow_field("item", item, fixed)
             for size in reversed(shape):
                 found = pa.field("item", pa.list_(found, size), False)
             return found.type
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             return pa.struct([_arrow_field(each.name, each.type, fixed) for each in fields])
     return pa.string()  # str and UUID
 
@@ -185,7 +167,9 @@ def null_where_none_is_allowed(arrow: Any, array: Any, path: str) -> str | None:
         return path
     children: list[tuple[Any, Any, str]] = []
     if pa.types.is_struct(array.type):
-        children = [(each, array.field(at), within(path, each.name)) for at, each in enumerate(array.type)]
+        children = [
+            (each, array.field(at), kinds.within(path, each.name)) for at, each in enumerate(array.type)
+        ]
         if array.null_count:
             children = [(each, part.filter(array.is_valid()), name) for each, part, name in children]
     elif pa.types.is_map(array.type):
@@ -199,7 +183,7 @@ def null_where_none_is_allowed(arrow: Any, array: Any, path: str) -> str | None:
     return next((found for child in children if (found := null_where_none_is_allowed(*child))), None)
 
 
-def to_rows(fields: tuple[tuple[str, Type], ...], batch: Any) -> Rows:
+def to_rows(fields: tuple[tuple[str, kinds.Type], ...], batch: Any) -> Rows:
     """Return the rows of a batch as dicts of plain values. Years that Python does not have raise ValueError."""
     columns = []
     for name, kind in fields:
@@ -212,8 +196,8 @@ def to_rows(fields: tuple[tuple[str, Type], ...], batch: Any) -> Rows:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _has_nanoseconds(kind: Type) -> bool:
-    if isinstance(kind, (Timestamp, Duration)):
+def _has_nanoseconds(kind: kinds.Type) -> bool:
+    if isinstance(kind, (kinds.Timestamp, kinds.Duration)):
         return kind.unit == "ns"
     return any(_has_nanoseconds(part) for part in kind.parts())
 
@@ -238,22 +222,22 @@ def _numbers(arrow: Any) -> Any:
 Convert = Callable[[Any], Any]
 
 
-def _from_python(kind: Type) -> Convert | None:
+def _from_python(kind: kinds.Type) -> Convert | None:
     """Return the function from pyarrow's Python values to plain values; None: they are the same."""
     import uuid
 
-    if isinstance(kind, Timestamp) and kind.unit == "us":
+    if isinstance(kind, kinds.Timestamp) and kind.unit == "us":
         return _or_none(lambda value: value.astimezone(UTC))
-    if isinstance(kind, Uuid):
+    if isinstance(kind, kinds.Uuid):
         return _or_none(uuid.UUID)
     return _through(kind, _from_python, dict)
 
 
-def _to_arrow(kind: Type) -> Convert | None:
+def _to_arrow(kind: kinds.Type) -> Convert | None:
     """Return the function from plain values to what pyarrow takes; None: they are the same."""
-    if isinstance(kind, Uuid):
+    if isinstance(kind, kinds.Uuid):
         return _or_none(str)
-    if isinstance(kind, Timestamp) and kind.unit == "us":
+    if isinstance(kind, kinds.Timestamp) and kind.unit == "us":
         return _or_none(_aware)
     return _through(kind, _to_arrow, lambda pairs: list(pairs.items()))
 
@@ -262,19 +246,19 @@ def _aware(value: datetime.datetime) -> datetime.datetime:
     return value.astimezone(UTC)
 
 
-def _through(kind: Type, of: Callable[[Type], Convert | None], pairs: Convert) -> Convert | None:
+def _through(kind: kinds.Type, of: Callable[[kinds.Type], Convert | None], pairs: Convert) -> Convert | None:
     match kind:
-        case Nullable(item=item):
+        case kinds.Nullable(item=item):
             return of(item)
-        case List(item=item) | Array(row=item):
+        case kinds.List(item=item) | kinds.Array(row=item):
             inner = of(item)
             return None if inner is None else _each(inner)
-        case Map(item=item):
+        case kinds.Map(item=item):
             change: Convert = of(item) or _same
             if pairs is dict:
                 return _or_none(lambda values: {key: change(each) for key, each in values})
             return _or_none(lambda values: [(key, change(each)) for key, each in values.items()])
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             found = {each.name: of(each.type) for each in fields}
             changes = {name: inner for name, inner in found.items() if inner is not None}
             if not changes:

@@ -9,45 +9,22 @@ converts it or names the field: a check may refuse too much, but accepts nothing
 from __future__ import annotations
 
 import datetime
-import decimal
 import math
-import uuid
 from collections.abc import Callable
 from itertools import chain
 from operator import countOf
 from typing import Any
 
-from ..bound_classes import Bound
-from ..field_types import (
-    REQUIRED,
-    Array,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enum,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Text,
-    Timestamp,
-    Type,
-    Uuid,
-)  # fmt: skip
+from .. import field_types as kinds
+from ..bound_classes import PYTHON_CLASSES, Bound
 from ..plain_values import LONGEST, UTC, fits_decimal
 
-_CLASSES: dict[type[Type], type] = {
-    Int: int, Float: float, Bool: bool, Text: str, Bytes: bytes, Date: datetime.date, Uuid: uuid.UUID,
-    Decimal: decimal.Decimal,
-}  # fmt: skip
 _FEW = 4  # items of an array that are tested one by one, without a loop
 
 
-def encoder(kind: Type, bound: Bound, encode: Any, otherwise: Any, *, finite: bool) -> Callable[[Any], Any]:
+def encoder(
+    kind: kinds.Type, bound: Bound, encode: Any, otherwise: Any, *, finite: bool
+) -> Callable[[Any], Any]:
     """Return a function that encodes an object which fits; `otherwise` gets every other object.
 
     finite: NaN and infinities do not fit. msgspec writes them as null in JSON: without fields that can be None, one
@@ -66,7 +43,7 @@ def encoder(kind: Type, bound: Bound, encode: Any, otherwise: Any, *, finite: bo
     )
 
 
-def decoder(kind: Type, bound: Bound, decode: Any, bad: Any, otherwise: Any) -> Callable[[Any], Any]:
+def decoder(kind: kinds.Type, bound: Bound, decode: Any, bad: Any, otherwise: Any) -> Callable[[Any], Any]:
     """Return a function that decodes a body. bad(body, error) gets the body that `decode` refuses, otherwise(value) the
     value that does not fit the type."""
     writer = _Writer(finite=False)
@@ -81,8 +58,8 @@ def decoder(kind: Type, bound: Bound, decode: Any, bad: Any, otherwise: Any) -> 
     )
 
 
-def _has_none(kind: Type) -> bool:
-    return isinstance(kind, Nullable) or any(_has_none(part) for part in kind.parts())
+def _has_none(kind: kinds.Type) -> bool:
+    return isinstance(kind, kinds.Nullable) or any(_has_none(part) for part in kind.parts())
 
 
 class _Writer:
@@ -120,99 +97,106 @@ class _Writer:
         self._functions.append(f"def {name}({item}):\n    return {self.joined(conditions)}\n")
         return f"all(map({name}, {over}))"
 
-    def given(self, kind: Type, bound: Bound, expression: str) -> list[str]:
+    def given(self, kind: kinds.Type, bound: Bound, expression: str) -> list[str]:
         """Return the conditions on an object that is to be encoded."""
-        if isinstance(kind, Nullable):
+        if isinstance(kind, kinds.Nullable):
             name = self._new()
             inner = self.joined(self.given(kind.item, bound.parts[0], name))
             return [f"(({name} := {expression}) is None or ({inner}))"]
         name = self._new()
         start = f"type({name} := {expression}) is"
-        if isinstance(kind, Struct):
+        if isinstance(kind, kinds.Struct):
             parts = list(zip(kind.fields, bound.parts, strict=True))
             if bound.attributes:
                 fields = [self.given(each.type, part, f"{name}.{each.name}") for each, part in parts]
                 return [f"{start} {self._new(bound.cls, 'k')}", *chain(*fields)]
             fields = [self.given(each.type, part, f"{name}[{each.name!r}]") for each, part in parts]
             return [f"{start} dict", f"len({name}) == {len(parts)}", *chain(*fields)]
-        if isinstance(kind, List):
+        if isinstance(kind, kinds.List):
             return [f"({start} list or type({name}) is tuple)", *self._items(kind.item, bound.parts[0], name)]
-        if isinstance(kind, Array):
+        if isinstance(kind, kinds.Array):
             return self._given_array(kind.item, kind.shape, bound, expression)
-        if isinstance(kind, Map):
+        if isinstance(kind, kinds.Map):
             texts = f"count_of(map(type, {name}), str) == len({name})"
             return [f"{start} dict", texts, *self._items(kind.item, bound.parts[0], f"{name}.values()")]
-        if isinstance(kind, Enum) and bound.cls is not None:
+        if isinstance(kind, kinds.Enum) and bound.cls is not None:
             return [f"type({expression}) is {self._new(bound.cls, 'k')}"]
-        if isinstance(kind, Enum):
+        if isinstance(kind, kinds.Enum):
             allowed = self._new(frozenset(value for _, value in kind.values), "k")
             return [f"{start} {kind.kind.__name__}", f"{name} in {allowed}"]
         cls = self._class(kind)
         conditions = self._of_value(kind, name)
         if not conditions:
-            return [f"type({expression}) is {cls.__name__}" if cls in (float, bool, str, bytes) else
-                    f"type({expression}) is {self._new(cls, 'k')}"]  # fmt: skip
+            return [
+                f"type({expression}) is {cls.__name__}"
+                if cls in (float, bool, str, bytes)
+                else f"type({expression}) is {self._new(cls, 'k')}"
+            ]
         return [
             f"{start} {self._new(cls, 'k') if cls is not int and cls is not float else cls.__name__}",
             *conditions,
         ]
 
-    def _class(self, kind: Type) -> type:
-        if isinstance(kind, Timestamp):
+    def _class(self, kind: kinds.Type) -> type:
+        if isinstance(kind, kinds.Timestamp):
             return datetime.datetime if kind.unit == "us" else int
-        if isinstance(kind, Duration):
+        if isinstance(kind, kinds.Duration):
             return datetime.timedelta if kind.unit == "us" else int
-        return _CLASSES[type(kind)]
+        return PYTHON_CLASSES[type(kind)]
 
-    def _of_value(self, kind: Type, name: str) -> list[str]:
+    def _of_value(self, kind: kinds.Type, name: str) -> list[str]:
         """Return the conditions on a value of the right class that is to be encoded."""
         match kind:
-            case Float() if kind.bits < 64:
+            case kinds.Float() if kind.bits < 64:
                 return [f"-{kind.highest!r} <= {name} <= {kind.highest!r}"]
-            case Float() if self._finite:
+            case kinds.Float() if self._finite:
                 return [f"{name} - {name} == 0.0"]
-            case Timestamp(unit="us"):
+            case kinds.Timestamp(unit="us"):
                 return [f"{name}.tzinfo is {self._new(UTC, 'k')}"]
-            case Text(most=most) | Bytes(most=most) if most is not None:
+            case kinds.Text(most=most) | kinds.Bytes(most=most) if most is not None:
                 return [
                     *self._range(kind, name),
-                    f"{name}[-1:] != {'chr(0)' if isinstance(kind, Text) else bytes(1)!r}",
+                    f"{name}[-1:] != {'chr(0)' if isinstance(kind, kinds.Text) else bytes(1)!r}",
                 ]
         return self._range(kind, name)
 
-    def _range(self, kind: Type, name: str) -> list[str]:
+    def _range(self, kind: kinds.Type, name: str) -> list[str]:
         """Return the conditions that hold for values both given and found."""
         match kind:
-            case Int():
+            case kinds.Int():
                 return [f"{kind.lowest} <= {name} <= {kind.highest}"]
-            case Timestamp(unit="ns") | Duration(unit="ns"):
+            case kinds.Timestamp(unit="ns") | kinds.Duration(unit="ns"):
                 return [f"{-(1 << 63)} <= {name} <= {(1 << 63) - 1}"]
-            case Duration():
+            case kinds.Duration():
                 longest = self._new(LONGEST, "k")
                 return [f"-{longest} <= {name} <= {longest}"]
-            case Decimal():
+            case kinds.Decimal():
                 return [f"fits_decimal({name}, {kind.precision}, {kind.scale})"]
-            case Bytes(size=size) if size is not None:
+            case kinds.Bytes(size=size) if size is not None:
                 return [f"len({name}) == {size}"]
-            case Text(most=most) | Bytes(most=most) if most is not None:
+            case kinds.Text(most=most) | kinds.Bytes(most=most) if most is not None:
                 return [f"len({name}) <= {most}"]
         return []
 
-    def _items(self, item: Type, bound: Bound, over: str) -> list[str]:
+    def _items(self, item: kinds.Type, bound: Bound, over: str) -> list[str]:
         """Return the conditions on the items of a list, a tuple or the values of a dict."""
-        plain = not isinstance(item, (Struct, List, Array, Map, Nullable, Enum))
+        plain = not isinstance(
+            item, (kinds.Struct, kinds.List, kinds.Array, kinds.Map, kinds.Nullable, kinds.Enum)
+        )
         conditions = self._of_value(item, "item") if plain else []
-        if plain and (not conditions or isinstance(item, Int)):
+        if plain and (not conditions or isinstance(item, kinds.Int)):
             classes = f"count_of(map(type, {over}), {self._new(self._class(item), 'k')}) == len({over})"
             if not conditions:
                 return [classes]
-            assert isinstance(item, Int)
+            assert isinstance(item, kinds.Int)
             limits = f"(not {over} or {item.lowest} <= min({over}) and max({over}) <= {item.highest})"
             return [classes, limits]
         name = self._new()
         return [self._loop(self.given(item, bound, name), name, over)]
 
-    def _given_array(self, item: Type, shape: tuple[int, ...], bound: Bound, expression: str) -> list[str]:
+    def _given_array(
+        self, item: kinds.Type, shape: tuple[int, ...], bound: Bound, expression: str
+    ) -> list[str]:
         name, inner = self._new(), bound.parts[0]
         start = [
             f"(type({name} := {expression}) is tuple or type({name}) is list)",
@@ -226,31 +210,31 @@ class _Writer:
             return [*start, *chain(*items)]
         return [*start, *self._items(item, inner, name)]
 
-    def found(self, kind: Type, bound: Bound, expression: str) -> list[str]:
+    def found(self, kind: kinds.Type, bound: Bound, expression: str) -> list[str]:
         """Return the conditions on a decoded value that msgspec does not check by itself."""
         name = self._new()
         inner: list[str]
         match kind:
-            case Nullable(item=item):
+            case kinds.Nullable(item=item):
                 inner = self.found(item, bound.parts[0], name)
                 return [f"(({name} := {expression}) is None or ({self.joined(inner)}))"] if inner else []
-            case Struct(fields=fields):
+            case kinds.Struct(fields=fields):
                 inner = []
                 for each, part in zip(fields, bound.parts, strict=True):
                     of = f"{name}.{each.name}" if bound.attributes else f"{name}[{each.name!r}]"
                     inner += self.found(each.type, part, of)
-                if bound.annotation is None and any(each.default is not REQUIRED for each in fields):
+                if bound.annotation is None and any(each.default is not kinds.REQUIRED for each in fields):
                     inner.insert(0, f"len({name}) == {len(fields)}")
                 return [f"(({name} := {expression}) is not None)", *inner] if inner else []
-            case List(item=item):
+            case kinds.List(item=item):
                 return self._found_items(item, bound.parts[0], expression)
-            case Map(item=item):
+            case kinds.Map(item=item):
                 return self._found_items(item, bound.parts[0], f"({expression}).values()")
-            case Array(item=item, shape=shape):
+            case kinds.Array(item=item, shape=shape):
                 return self._found_array(item, shape, bound, expression)
-            case Float() if kind.bits < 64:
+            case kinds.Float() if kind.bits < 64:
                 return [f"not {kind.highest!r} < abs({expression}) < INF"]
-            case Timestamp(unit="us") if bound.annotation is not None:
+            case kinds.Timestamp(unit="us") if bound.annotation is not None:
                 return [f"({expression}).tzinfo is not None"]
         conditions = self._range(kind, name)
         if not conditions:
@@ -260,12 +244,14 @@ class _Writer:
             *conditions[1:],
         ]
 
-    def _found_items(self, item: Type, bound: Bound, over: str) -> list[str]:
+    def _found_items(self, item: kinds.Type, bound: Bound, over: str) -> list[str]:
         name = self._new()
         inner = self.found(item, bound, name)
         return [self._loop(inner, name, over)] if inner else []
 
-    def _found_array(self, item: Type, shape: tuple[int, ...], bound: Bound, expression: str) -> list[str]:
+    def _found_array(
+        self, item: kinds.Type, shape: tuple[int, ...], bound: Bound, expression: str
+    ) -> list[str]:
         name = self._new()
         if len(shape) > 1:
             row = self._new()

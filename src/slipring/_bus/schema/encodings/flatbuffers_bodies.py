@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import Undecodable
 
 from .. import bound_classes
-from ..field_types import REQUIRED, Array, Bytes, Enum, Nullable, Type, within
+from .. import field_types as kinds
 from ..plain_values import to_plain
 from . import flatbuffers_types
 from .flatbuffers_tables import SCALARS, Buffer, Malformed, Table, Writer
@@ -39,10 +39,10 @@ def decoder(view: View) -> Callable[[Any], Any]:
 def _table(shape: FlatObject, table: Table, path: str) -> dict[str, Any]:
     found = {}
     for each in shape.fields:
-        at, inner = table.place(each.number), within(path, each.name)
+        at, inner = table.place(each.number), kinds.within(path, each.name)
         if at:
             found[each.name] = _value(each, table.buffer, at, inner)
-        elif each.default is REQUIRED:
+        elif each.default is kinds.REQUIRED:
             raise Undecodable(f"{inner} is missing", field=inner)
         else:
             found[each.name] = copy.copy(each.default)
@@ -53,8 +53,8 @@ def _value(each: FlatField, buffer: Buffer, at: int, path: str) -> Any:
     if each.base == "vector":
         size = item_size(each)
         start, count = buffer.vector(at, size)
-        kind = each.kind.item if isinstance(each.kind, Nullable) else each.kind
-        if isinstance(kind, Bytes):
+        kind = each.kind.item if isinstance(each.kind, kinds.Nullable) else each.kind
+        if isinstance(kind, kinds.Bytes):
             buffer.spend(count)
             return buffer.raw(start, count)
         return _items(each, buffer, start, count, path)
@@ -80,16 +80,16 @@ def _item(each: FlatField, buffer: Buffer, at: int, path: str) -> Any:
         return _table(each.shape, buffer.table(at), path)
     buffer.spend(1)
     return {
-        part.name: _value(part, buffer, at + part.offset, within(path, part.name))
+        part.name: _value(part, buffer, at + part.offset, kinds.within(path, part.name))
         for part in each.shape.fields
     }
 
 
 def _is_special(each: FlatField) -> bool:
-    return each.element == "bool" or isinstance(_innermost(each.kind), Enum)
+    return each.element == "bool" or isinstance(_innermost(each.kind), kinds.Enum)
 
 
-def _innermost(kind: Type) -> Type:
+def _innermost(kind: kinds.Type) -> kinds.Type:
     return next((_innermost(part) for part in kind.parts()), kind)
 
 
@@ -97,7 +97,7 @@ def _known(each: FlatField, value: Any, path: str) -> Any:
     if each.element == "bool":
         return bool(value)
     kind = _innermost(each.kind)
-    if isinstance(kind, Enum) and all(value != known for _, known in kind.values):
+    if isinstance(kind, kinds.Enum) and all(value != known for _, known in kind.values):
         raise Undecodable(f"{path}={value} is not a value of {kind}", field=path)
     return value
 
@@ -136,7 +136,7 @@ def _write(each: FlatField, value: Any, writer: Writer, at: int) -> None:
         for place, item in enumerate(value):
             _write_item(each, item, writer, start + place * size)
     elif each.base == "array":
-        assert isinstance(each.kind, Array)
+        assert isinstance(each.kind, kinds.Array)
         for place, item in enumerate(value):
             _write_item(each, item, writer, at + place * item_size(each))
     else:

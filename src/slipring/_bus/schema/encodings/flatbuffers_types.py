@@ -8,23 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slipring.errors import BadArgument, Corrupt
 
-from ..field_types import (
-    REQUIRED,
-    Array,
-    Bool,
-    Bytes,
-    Enum,
-    Field,
-    Float,
-    Int,
-    List,
-    Nullable,
-    Struct,
-    Text,
-    Type,
-    bad_name,
-    within,
-)  # fmt: skip
+from .. import field_types as kinds
 from . import flatbuffers_tables
 from .flatbuffers_tables import Buffer, Malformed, Table
 
@@ -53,7 +37,7 @@ class FlatField:
     element: str
     length: int  # of an array
     shape: FlatObject | None  # of an object, or of the objects in a vector or an array
-    kind: Type
+    kind: kinds.Type
     default: Any  # of a scalar; REQUIRED: the field must be there; None: it may be absent
 
 
@@ -70,11 +54,11 @@ class FlatObject:
 @dataclass(slots=True)
 class FlatSchema:
     root: FlatObject
-    kind: Struct
+    kind: kinds.Struct
     identifier: bytes
 
 
-def from_bfbs(data: bytes) -> tuple[Struct, str]:
+def from_bfbs(data: bytes) -> tuple[kinds.Struct, str]:
     """Return the type of the root table and its name; BadArgument names the field that a schema cannot express."""
     try:
         parsed = _Parser(data).schema()
@@ -105,7 +89,7 @@ def places(schema: Schema) -> dict[str, str]:
 
 def _places(shape: FlatObject, path: str, found: dict[str, str]) -> None:
     for each in shape.fields:
-        inner = within(path, each.name)
+        inner = kinds.within(path, each.name)
         where = f"at byte {each.offset}" if shape.inline else f"number {each.number}"
         form = f" of {each.element}" if each.base in ("vector", "array") else ""
         found[inner] = f"{each.base}{form} {where}"
@@ -136,7 +120,7 @@ class _Parser:
             raise Malformed(f"its file_identifier {identifier!r} does not have 4 bytes")
         return FlatSchema(shape, kind, identifier)
 
-    def _object(self, table: Table, path: str, outer: tuple[str, ...]) -> tuple[FlatObject, Struct]:
+    def _object(self, table: Table, path: str, outer: tuple[str, ...]) -> tuple[FlatObject, kinds.Struct]:
         name = table.text(0)
         self._count += 1
         if name in outer:
@@ -153,18 +137,18 @@ class _Parser:
             if not each.scalar(6, "bool"):  # deprecated
                 found, default = self._field(each, inline, path, (*outer, name))
                 shape.fields.append(found)
-                fields.append(Field(found.name, found.kind, default))
+                fields.append(kinds.Field(found.name, found.kind, default))
         if inline:
             _check_inline(shape)
         else:
             _check_table(shape)
-        return shape, Struct(tuple(fields), name.rpartition(".")[2])
+        return shape, kinds.Struct(tuple(fields), name.rpartition(".")[2])
 
     def _field(self, table: Table, inline: bool, path: str, outer: tuple[str, ...]) -> tuple[FlatField, Any]:
         name = table.text(0)
-        inner = within(path, name)
-        if bad_name(name):
-            raise BadArgument(f"field {inner}: {bad_name(name)}", argument=inner)
+        inner = kinds.within(path, name)
+        if kinds.bad_name(name):
+            raise BadArgument(f"field {inner}: {kinds.bad_name(name)}", argument=inner)
         at = table.place(1)
         if not at:
             raise Malformed(f"field {inner} has no type")
@@ -180,7 +164,7 @@ class _Parser:
                 raise BadArgument(text, argument=inner)
         found = FlatField(
             name, table.scalar(2, "uint16"), table.scalar(3, "uint16"), _form(code, inner), "",
-            kind_of.scalar(3, "uint16"), None, Bool(), REQUIRED,
+            kind_of.scalar(3, "uint16"), None, kinds.Bool(), kinds.REQUIRED,
         )  # fmt: skip
         single = code not in (_VECTOR, _ARRAY)
         found.element = found.base if single else _form(element, inner)
@@ -191,19 +175,25 @@ class _Parser:
         if found.base == "array" and not inline:
             raise Malformed(f"field {inner} is an array outside of a struct")
         if found.base == "array":
-            kind = Array(kind, (found.length,))
+            kind = kinds.Array(kind, (found.length,))
         elif found.base == "vector":
-            kind = Bytes() if found.element == "uint8" and kind == Int(8, False) else List(kind)
-        found.kind = kind if required else Nullable(kind)
-        found.default = REQUIRED if required else None
+            kind = (
+                kinds.Bytes()
+                if found.element == "uint8" and kind == kinds.Int(8, False)
+                else kinds.List(kind)
+            )
+        found.kind = kind if required else kinds.Nullable(kind)
+        found.default = kinds.REQUIRED if required else None
         return found, found.default
 
-    def _scalar(self, found: FlatField, kind: Type, table: Table, inline: bool) -> tuple[FlatField, Any]:
+    def _scalar(
+        self, found: FlatField, kind: kinds.Type, table: Table, inline: bool
+    ) -> tuple[FlatField, Any]:
         if inline:
             found.kind = kind
-            return found, REQUIRED
+            return found, kinds.REQUIRED
         if table.scalar(11, "bool"):  # optional
-            found.kind, found.default = Nullable(kind), None
+            found.kind, found.default = kinds.Nullable(kind), None
             return found, None
         number = (
             table.scalar(5, "float64", 0.0) if found.base.startswith("float") else table.scalar(4, "int64")
@@ -211,16 +201,16 @@ class _Parser:
         default: Any = bool(number) if found.base == "bool" else number
         if found.base == "uint64":
             default %= 1 << 64
-        if isinstance(kind, Enum) and default not in {value for _, value in kind.values}:
+        if isinstance(kind, kinds.Enum) and default not in {value for _, value in kind.values}:
             kind = _number(found.base)
-        if isinstance(kind, Int) and not kind.lowest <= default <= kind.highest:
+        if isinstance(kind, kinds.Int) and not kind.lowest <= default <= kind.highest:
             raise Malformed(f"the default {default} of field {found.name} does not fit {kind}")
         found.kind, found.default = kind, default
         return found, default
 
-    def _item(self, found: FlatField, index: int, path: str, outer: tuple[str, ...]) -> Type:
+    def _item(self, found: FlatField, index: int, path: str, outer: tuple[str, ...]) -> kinds.Type:
         if found.element == "string":
-            return Text()
+            return kinds.Text()
         if found.element == "object":
             if not 0 <= index < len(self._objects):
                 raise Malformed(f"field {path} has no object")
@@ -230,7 +220,7 @@ class _Parser:
             raise Malformed(f"field {path} is a vector of vectors")
         return self._enum(index, found.element) if index >= 0 else _number(found.element)
 
-    def _enum(self, index: int, base: str) -> Type:
+    def _enum(self, index: int, base: str) -> kinds.Type:
         if index >= len(self._enums):
             raise Malformed(f"there is no enum {index}")
         table = self._enums[index]
@@ -239,10 +229,12 @@ class _Parser:
         # flatc leaves the attribute bit_flags out. Values of flags are powers of two, and can be combined.
         flags = 0 not in numbers and all(number & (number - 1) == 0 for number in numbers)
         kind = _number(base)
-        fits = isinstance(kind, Int) and all(kind.lowest <= number <= kind.highest for number in numbers)
+        fits = isinstance(kind, kinds.Int) and all(
+            kind.lowest <= number <= kind.highest for number in numbers
+        )
         if flags or not values or not fits or base == "uint64" or len(numbers) < len(values):
             return _number(base)
-        return Enum(values, table.text(0).rpartition(".")[2])
+        return kinds.Enum(values, table.text(0).rpartition(".")[2])
 
 
 def _form(code: int, path: str) -> str:
@@ -257,12 +249,12 @@ def _form(code: int, path: str) -> str:
     return found
 
 
-def _number(base: str) -> Type:
+def _number(base: str) -> kinds.Type:
     if base == "bool":
-        return Bool()
+        return kinds.Bool()
     if base.startswith("float"):
-        return Float(int(base[5:]))
-    return Int(int(base.lstrip("uint")), not base.startswith("u"))
+        return kinds.Float(int(base[5:]))
+    return kinds.Int(int(base.lstrip("uint")), not base.startswith("u"))
 
 
 def _check_table(shape: FlatObject) -> None:

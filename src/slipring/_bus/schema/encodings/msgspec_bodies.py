@@ -9,38 +9,16 @@ from __future__ import annotations
 
 import copy
 import datetime
-import decimal
 import re
 import typing
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 from slipring.errors import BadArgument, Undecodable
 
 from .. import bound_classes, packages
-from ..bound_classes import Bound
-from ..field_types import (
-    REQUIRED,
-    Array,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enum,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Text,
-    Timestamp,
-    Type,
-    Uuid,
-    within,
-)  # fmt: skip
+from .. import field_types as kinds
+from ..bound_classes import PYTHON_CLASSES, Bound
 from ..plain_values import to_plain
 from . import fast_checks
 
@@ -50,10 +28,6 @@ if typing.TYPE_CHECKING:
 
 _WHERE = re.compile(r" - at `(?:key in )?\$(?P<path>.*?)`$")
 _NAMED = re.compile(r"missing required field `(?P<field>\w+)`")
-_LEAVES: dict[type[Type], Any] = {
-    Int: int, Float: float, Bool: bool, Text: str, Bytes: bytes, Date: datetime.date, Uuid: uuid.UUID,
-    Decimal: decimal.Decimal,
-}  # fmt: skip
 
 
 def encoder(schema: Schema, bound: Bound | None) -> Callable[[Any], bytes]:
@@ -118,13 +92,13 @@ def undecodable(error: Exception) -> Undecodable:
     field = where["path"].removeprefix(".").replace("[...]", "[]") if where is not None else ""
     named = _NAMED.search(text)
     if named is not None:
-        field = within(field, named["field"])
+        field = kinds.within(field, named["field"])
         return Undecodable(f"{field} is missing", field=field)
     why = _WHERE.sub("", text).replace("`", "").replace("Expected", "expected")
     return Undecodable(f"{field}: {why}" if field else why, field=field)
 
 
-def _checked(kind: Type, bound: Bound, value: Any) -> Any:
+def _checked(kind: kinds.Type, bound: Bound, value: Any) -> Any:
     """Return the value if it fits; otherwise the error names the field."""
     try:
         to_plain(kind, value, bound=bound)
@@ -133,59 +107,59 @@ def _checked(kind: Type, bound: Bound, value: Any) -> Any:
     return value
 
 
-def _filled(kind: Type, value: Any) -> Any:
+def _filled(kind: kinds.Type, value: Any) -> Any:
     """Return the value with the defaults of fields that are absent."""
     match kind:
         case _ if value is None:
             return None
-        case Nullable(item=item):
+        case kinds.Nullable(item=item):
             return _filled(item, value)
-        case List(item=item):
+        case kinds.List(item=item):
             return [_filled(item, each) for each in value]
-        case Map(item=item):
+        case kinds.Map(item=item):
             return {key: _filled(item, each) for key, each in value.items()}
-        case Array(row=inner):
+        case kinds.Array(row=inner):
             return [_filled(inner, each) for each in value]
-        case Struct(fields=fields):
-            given = {each.name: value.get(each.name, REQUIRED) for each in fields}
+        case kinds.Struct(fields=fields):
+            given = {each.name: value.get(each.name, kinds.REQUIRED) for each in fields}
             return {
                 each.name: copy.deepcopy(each.default)
-                if given[each.name] is REQUIRED
+                if given[each.name] is kinds.REQUIRED
                 else _filled(each.type, given[each.name])
                 for each in fields
             }
     return value
 
 
-def _annotation(kind: Type) -> Any:
+def _annotation(kind: kinds.Type) -> Any:
     """Return what msgspec decodes plain values of this type into."""
     meta = packages.msgspec().Meta
     match kind:
-        case Nullable(item=item):
+        case kinds.Nullable(item=item):
             return typing.Optional[_annotation(item)]  # noqa: UP045 - X | None fails for some annotations
-        case List(item=item):
+        case kinds.List(item=item):
             return list[_annotation(item)]  # type: ignore[misc]
-        case Map(item=item):
+        case kinds.Map(item=item):
             return dict[str, _annotation(item)]  # type: ignore[misc]
-        case Array(item=item, shape=shape):
+        case kinds.Array(item=item, shape=shape):
             found = _annotation(item)
             for size in reversed(shape):
                 found = typing.Annotated[list[found], meta(min_length=size, max_length=size)]  # type: ignore[valid-type]
             return found
-        case Enum(values=values):
+        case kinds.Enum(values=values):
             return typing.Literal[tuple(value for _, value in values)]
-        case Struct(fields=fields, name=name):
+        case kinds.Struct(fields=fields, name=name):
             members = {
                 each.name: _annotation(each.type)
-                if each.default is REQUIRED
+                if each.default is kinds.REQUIRED
                 else typing.NotRequired[_annotation(each.type)]
                 for each in fields
             }
             return typing.TypedDict(name or "Structure", members)  # type: ignore[operator]
-        case Timestamp(unit="us"):
+        case kinds.Timestamp(unit="us"):
             return typing.Annotated[datetime.datetime, meta(tz=True)]
-        case Duration(unit="us"):
+        case kinds.Duration(unit="us"):
             return datetime.timedelta
-        case Timestamp() | Duration():
+        case kinds.Timestamp() | kinds.Duration():
             return int
-    return _LEAVES[type(kind)]
+    return PYTHON_CLASSES[type(kind)]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import BadArgument, Undecodable
 
 from .. import bound_classes, packages
+from .. import field_types as kinds
 from ..bound_classes import Bound
-from ..field_types import Array, Bool, Bytes, Duration, Struct, Text, Timestamp, Type, within
 from ..plain_values import EPOCH, MICROSECOND, UTC, to_plain
 from . import numpy_layout
 
@@ -58,19 +58,19 @@ def records(schema: Schema, array: Any) -> memoryview:
     return memoryview(numpy.ascontiguousarray(array).reshape(-1).view("u1"))
 
 
-def _storable(kind: Type, value: Any) -> Any:
+def _storable(kind: kinds.Type, value: Any) -> Any:
     """Return a plain value as numpy takes it: tuples for structures."""
     numpy = packages.numpy()
     match kind:
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             return tuple(_storable(each.type, value[each.name]) for each in fields)
-        case Array(row=inner):
+        case kinds.Array(row=inner):
             return [_storable(inner, each) for each in value]
-        case Timestamp(unit=unit):
+        case kinds.Timestamp(unit=unit):
             return numpy.datetime64(value if unit == "ns" else (value - EPOCH) // MICROSECOND, unit)
-        case Duration(unit=unit):
+        case kinds.Duration(unit=unit):
             return numpy.timedelta64(value if unit == "ns" else value // MICROSECOND, unit)
-        case Bytes(size=size) if size is not None:
+        case kinds.Bytes(size=size) if size is not None:
             return numpy.void(value)
     return value
 
@@ -169,36 +169,39 @@ class Reader:
             )
 
 
-def _bad_text(kind: Type, codes: Any, path: str) -> str | None:
+def _bad_text(kind: kinds.Type, codes: Any, path: str) -> str | None:
     match kind:
-        case Struct(fields=fields):
-            found = (_bad_text(each.type, codes[each.name], within(path, each.name)) for each in fields)
+        case kinds.Struct(fields=fields):
+            found = (_bad_text(each.type, codes[each.name], kinds.within(path, each.name)) for each in fields)
             return next((field for field in found if field is not None), None)
-        case Array(item=item):
+        case kinds.Array(item=item):
             return _bad_text(item, codes, f"{path}[]")
-        case Text():
+        case kinds.Text():
             bad = (codes > 0x10FFFF) | ((codes >= 0xD800) & (codes <= 0xDFFF))
             return path if bool(bad.any()) else None
     return None
 
 
-def plain(kind: Type, value: Any, path: str = "") -> Any:
+def plain(kind: kinds.Type, value: Any, path: str = "") -> Any:
     """Return a record, scalar or array of numpy as a plain value."""
     match kind:
-        case Struct(fields=fields):
-            return {each.name: plain(each.type, value[each.name], within(path, each.name)) for each in fields}
-        case Array(row=inner):
-            if isinstance(inner, (Struct, Array, Timestamp, Duration, Bytes)):
+        case kinds.Struct(fields=fields):
+            return {
+                each.name: plain(each.type, value[each.name], kinds.within(path, each.name))
+                for each in fields
+            }
+        case kinds.Array(row=inner):
+            if isinstance(inner, (kinds.Struct, kinds.Array, kinds.Timestamp, kinds.Duration, kinds.Bytes)):
                 return [plain(inner, each, f"{path}[]") for each in value]
             return value.tolist()
-        case Timestamp() | Duration():
+        case kinds.Timestamp() | kinds.Duration():
             return _moment(kind, value, path)
-        case Bytes():
+        case kinds.Bytes():
             return bytes(value)
     return value.item()
 
 
-def _moment(kind: Timestamp | Duration, value: Any, path: str) -> Any:
+def _moment(kind: kinds.Timestamp | kinds.Duration, value: Any, path: str) -> Any:
     numpy = packages.numpy()
     if numpy.isnat(value):
         raise Undecodable(f"{path or 'the body'} is NaT, not a {kind}", field=path)
@@ -208,7 +211,7 @@ def _moment(kind: Timestamp | Duration, value: Any, path: str) -> Any:
     try:
         return (
             (EPOCH + number * MICROSECOND).astimezone(UTC)
-            if isinstance(kind, Timestamp)
+            if isinstance(kind, kinds.Timestamp)
             else number * MICROSECOND
         )
     except OverflowError:
@@ -219,7 +222,7 @@ def _moment(kind: Timestamp | Duration, value: Any, path: str) -> Any:
 
 def columns(schema: Schema, array: Any) -> list[Any]:
     """Return one Arrow column for each field of an array of messages: one pass for each."""
-    if isinstance(schema.root, Struct):
+    if isinstance(schema.root, kinds.Struct):
         return [
             _column(kind, array[name], each.type)
             for (name, kind), each in zip(schema.fields, schema.arrow, strict=True)
@@ -227,23 +230,23 @@ def columns(schema: Schema, array: Any) -> list[Any]:
     return [_column(schema.root, array, schema.arrow.field(0).type)]
 
 
-def _column(kind: Type, array: Any, arrow: Any) -> Any:
+def _column(kind: kinds.Type, array: Any, arrow: Any) -> Any:
     numpy, pa = packages.numpy(), packages.pyarrow()
     match kind:
-        case Array(row=inner):
+        case kinds.Array(row=inner):
             flat = _column(inner, array.reshape(-1, *array.shape[2:]), arrow.value_type)
             return pa.FixedSizeListArray.from_arrays(flat, type=arrow)
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             parts = [_column(each.type, array[each.name], arrow.field(each.name).type) for each in fields]
             return pa.StructArray.from_arrays(parts, fields=list(arrow))
-        case Bool():
+        case kinds.Bool():
             return pa.array(array.view("u1") != 0)
-        case Timestamp():
+        case kinds.Timestamp():
             return pa.array(numpy.ascontiguousarray(array)).cast(arrow)
-        case Bytes(size=size) if size is not None:
+        case kinds.Bytes(size=size) if size is not None:
             data = numpy.ascontiguousarray(array).tobytes()
             return pa.FixedSizeBinaryArray.from_buffers(arrow, len(array), [None, pa.py_buffer(data)])
-        case Bytes() | Text():
+        case kinds.Bytes() | kinds.Text():
             return pa.array(array.tolist(), arrow)
     return pa.array(numpy.ascontiguousarray(array))
 
@@ -255,27 +258,27 @@ def from_columns(schema: Schema, batch: Any) -> Any:
     base, shape = dtype.subdtype or (dtype, ())
     array = numpy.zeros((batch.num_rows, *shape), base)
     for name, kind in schema.fields:
-        target = array[name] if isinstance(schema.root, Struct) else array
+        target = array[name] if isinstance(schema.root, kinds.Struct) else array
         _fill(kind, target, batch.column(name))
     return array
 
 
-def _fill(kind: Type, target: Any, column: Any) -> None:
+def _fill(kind: kinds.Type, target: Any, column: Any) -> None:
     numpy = packages.numpy()
     match kind:
-        case Array(row=inner):
+        case kinds.Array(row=inner):
             flat = target.copy().reshape(-1, *target.shape[2:])
             _fill(inner, flat, column.flatten())
             target[...] = flat.reshape(target.shape)
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             for each, part in zip(fields, column.flatten(), strict=True):
                 _fill(each.type, target[each.name], part)
-        case Timestamp() | Duration():
+        case kinds.Timestamp() | kinds.Duration():
             numbers = column.cast("int64").fill_null(numpy.iinfo("i8").min)  # NaT
             target[...] = numbers.to_numpy(zero_copy_only=False).view(target.dtype)
-        case Bytes(size=size) if size is not None:
+        case kinds.Bytes(size=size) if size is not None:
             target[...] = numpy.array([numpy.void(each) for each in column.to_pylist()], target.dtype)
-        case Bytes() | Text():
+        case kinds.Bytes() | kinds.Text():
             target[...] = numpy.array(column.to_pylist(), target.dtype)
         case _:
             target[...] = column.to_numpy(zero_copy_only=False)

@@ -13,22 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slipring.errors import BadArgument, Corrupt
 
+from .. import field_types as kinds
 from .. import packages
-from ..field_types import (
-    Array,
-    Bool,
-    Bytes,
-    Duration,
-    Field,
-    Float,
-    Int,
-    Struct,
-    Text,
-    Timestamp,
-    Type,
-    bad_name,
-    within,
-)  # fmt: skip
 from ..schema_document import corrupt
 
 if TYPE_CHECKING:
@@ -41,20 +27,20 @@ _ALLOWED = (
 )
 
 
-def from_dtype(dtype: Any) -> tuple[Type, list[list[int]]]:
+def from_dtype(dtype: Any) -> tuple[kinds.Type, list[list[int]]]:
     """Return the type and the layout of a dtype; BadArgument names the field that a schema cannot express."""
     layout: list[list[int]] = []
     kind = _type(dtype, "", layout)
     return kind, layout
 
 
-def _type(dtype: Any, path: str, layout: list[list[int]]) -> Type:
+def _type(dtype: Any, path: str, layout: list[list[int]]) -> kinds.Type:
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         item = _type(base, f"{path}[]", layout)
-        if isinstance(item, Array):
-            return Array(item.item, (*shape, *item.shape))
-        return Array(item, tuple(int(size) for size in shape))
+        if isinstance(item, kinds.Array):
+            return kinds.Array(item.item, (*shape, *item.shape))
+        return kinds.Array(item, tuple(int(size) for size in shape))
     if dtype.names is not None:
         return _structure(dtype, path, layout)
     if dtype.byteorder == ">" or (sys.byteorder == "big" and dtype.byteorder == "="):
@@ -68,21 +54,21 @@ def _type(dtype: Any, path: str, layout: list[list[int]]) -> Type:
         _refuse(path, f"dtype {dtype} has no bytes: give it a size")
     match dtype.kind:
         case "i" | "u":
-            return Int(8 * size, dtype.kind == "i")
+            return kinds.Int(8 * size, dtype.kind == "i")
         case "f" if size <= 8:
-            return Float(8 * size)
+            return kinds.Float(8 * size)
         case "b":
-            return Bool()
+            return kinds.Bool()
         case "S":
-            return Bytes(most=size)
+            return kinds.Bytes(most=size)
         case "V":
-            return Bytes(size)
+            return kinds.Bytes(size)
         case "U":
-            return Text(size // 4)
+            return kinds.Text(size // 4)
         case "M":
-            return Timestamp(unit)
+            return kinds.Timestamp(unit)
         case "m":
-            return Duration(unit)
+            return kinds.Duration(unit)
     _refuse(path, f"dtype {dtype} is not a type of a schema: allowed are {_ALLOWED}")
     raise AssertionError
 
@@ -91,13 +77,13 @@ def _refuse(path: str, why: str) -> None:
     raise BadArgument(f"field {path}: {why}" if path else why, argument=path or "schema")
 
 
-def _structure(dtype: Any, path: str, layout: list[list[int]]) -> Struct:
+def _structure(dtype: Any, path: str, layout: list[list[int]]) -> kinds.Struct:
     place: list[int] = [dtype.itemsize]
     layout.append(place)
     fields, end = [], 0
     for name, (kind, offset, *_) in sorted(dtype.fields.items(), key=lambda item: item[1][1]):
-        inner = within(path, name)
-        why = bad_name(name)
+        inner = kinds.within(path, name)
+        why = kinds.bad_name(name)
         if why:
             _refuse(inner, why)
         if name not in dtype.names:
@@ -105,14 +91,14 @@ def _structure(dtype: Any, path: str, layout: list[list[int]]) -> Struct:
         if offset < end:
             _refuse(inner, f"its offset {offset} is inside the field before it")
         end = offset + kind.itemsize
-        fields.append(Field(name, _type(kind, inner, layout)))
+        fields.append(kinds.Field(name, _type(kind, inner, layout)))
         place.append(offset)
     if [each.name for each in fields] != list(dtype.names):
         _refuse(path, "the fields are not in the order of their offsets: sort them")
-    return Struct(tuple(fields), path.rpartition(".")[2].removesuffix("[]"))
+    return kinds.Struct(tuple(fields), path.rpartition(".")[2].removesuffix("[]"))
 
 
-def check_offsets(root: Type, layout: list[Any]) -> None:
+def check_offsets(root: kinds.Type, layout: list[Any]) -> None:
     """Check the layout of a schema from bytes; Corrupt names the field that does not fit."""
     rest = iter(layout)
     size = _size(root, rest, "")
@@ -122,11 +108,11 @@ def check_offsets(root: Type, layout: list[Any]) -> None:
         raise corrupt(f"a message has {size} bytes, at most {MOST_BYTES} are allowed")
 
 
-def _size(kind: Type, layout: Any, path: str) -> int:
+def _size(kind: kinds.Type, layout: Any, path: str) -> int:
     match kind:
-        case Array(item=item, shape=shape):
+        case kinds.Array(item=item, shape=shape):
             return _size(item, layout, f"{path}[]") * math.prod(shape)
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             place = next(layout, None)
             if (
                 not isinstance(place, list)
@@ -136,24 +122,24 @@ def _size(kind: Type, layout: Any, path: str) -> int:
                 raise corrupt(f"the layout of {kind} is not its size and {len(fields)} offsets", path)
             end = 0
             for each, offset in zip(fields, place[1:], strict=True):
-                inner = within(path, each.name)
+                inner = kinds.within(path, each.name)
                 if offset < end:
                     raise corrupt(f"its offset {offset} is inside the field before it", inner)
                 end = offset + _size(each.type, layout, inner)
                 if end > place[0]:
                     raise corrupt(f"it ends at {end}, behind the {place[0]} bytes of its structure", inner)
             return int(place[0])
-        case Int(bits=bits) | Float(bits=bits):
+        case kinds.Int(bits=bits) | kinds.Float(bits=bits):
             return bits // 8
-        case Bool():
+        case kinds.Bool():
             return 1
-        case Bytes(size=size) if size is not None:
+        case kinds.Bytes(size=size) if size is not None:
             return size
-        case Bytes(most=most) if most is not None:
+        case kinds.Bytes(most=most) if most is not None:
             return most
-        case Text(most=most) if most is not None:
+        case kinds.Text(most=most) if most is not None:
             return 4 * most
-        case Timestamp() | Duration():
+        case kinds.Timestamp() | kinds.Duration():
             return 8
     raise corrupt(f"{kind} has no fixed size", path)
 
@@ -166,41 +152,41 @@ def to_dtype(schema: Schema, *, codes: bool = False) -> Any:
         raise Corrupt(f"the schema's layout is not a numpy dtype: {error}", argument="schema") from None
 
 
-def _describe(kind: Type, layout: Any, codes: bool) -> Any:
+def _describe(kind: kinds.Type, layout: Any, codes: bool) -> Any:
     match kind:
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             place = next(layout)
             formats = [_describe(each.type, layout, codes) for each in fields]
             names = [each.name for each in fields]
             return {"names": names, "formats": formats, "offsets": place[1:], "itemsize": place[0]}
-        case Array(item=item, shape=shape):
+        case kinds.Array(item=item, shape=shape):
             return packages.numpy().dtype((_describe(item, layout, codes), shape))
-        case Text(most=most) if codes:
+        case kinds.Text(most=most) if codes:
             return packages.numpy().dtype(("<u4", (most,)))
     return packages.numpy().dtype(_code(kind))
 
 
-def _code(kind: Type) -> str:
+def _code(kind: kinds.Type) -> str:
     match kind:
-        case Int(bits=bits, signed=signed):
+        case kinds.Int(bits=bits, signed=signed):
             return f"<{'i' if signed else 'u'}{bits // 8}"
-        case Float(bits=bits):
+        case kinds.Float(bits=bits):
             return f"<f{bits // 8}"
-        case Bytes(size=size) if size is not None:
+        case kinds.Bytes(size=size) if size is not None:
             return f"V{size}"
-        case Bytes(most=most):
+        case kinds.Bytes(most=most):
             return f"S{most}"
-        case Text(most=most):
+        case kinds.Text(most=most):
             return f"<U{most}"
-        case Timestamp(unit=unit):
+        case kinds.Timestamp(unit=unit):
             return f"<M8[{unit}]"
-        case Duration(unit=unit):
+        case kinds.Duration(unit=unit):
             return f"<m8[{unit}]"
     return "?"
 
 
-def has_text(kind: Type) -> bool:
-    return isinstance(kind, Text) or any(has_text(part) for part in kind.parts())
+def has_text(kind: kinds.Type) -> bool:
+    return isinstance(kind, kinds.Text) or any(has_text(part) for part in kind.parts())
 
 
 def places(schema: Schema) -> dict[str, str]:
@@ -210,13 +196,13 @@ def places(schema: Schema) -> dict[str, str]:
     return found
 
 
-def _places(kind: Type, layout: Any, path: str, found: dict[str, str]) -> None:
-    if isinstance(kind, Array):
+def _places(kind: kinds.Type, layout: Any, path: str, found: dict[str, str]) -> None:
+    if isinstance(kind, kinds.Array):
         _places(kind.item, layout, f"{path}[]", found)
-    elif isinstance(kind, Struct):
+    elif isinstance(kind, kinds.Struct):
         size, *offsets = next(layout)
         found[path] = f"{size} bytes"
         for each, offset in zip(kind.fields, offsets, strict=True):
-            inner = within(path, each.name)
+            inner = kinds.within(path, each.name)
             _places(each.type, layout, inner, found)
             found[inner] = f"{each.type} at byte {offset}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import BadArgument, SchemaMismatch, Undecodable
 
 from .. import bound_classes, packages
-from ..field_types import Enum, List, Map, Nullable, Struct, Type, within
+from .. import field_types as kinds
 from ..plain_values import to_plain
 from . import protobuf_types
 
@@ -55,28 +55,28 @@ def _is_same(schema: Schema, places: dict[str, str], descriptor: Any) -> bool:
         return False
 
 
-def _fill(kind: Type, target: Any, values: dict[str, Any]) -> None:
+def _fill(kind: kinds.Type, target: Any, values: dict[str, Any]) -> None:
     """Set the fields of a message to plain values."""
-    assert isinstance(kind, Struct)
+    assert isinstance(kind, kinds.Struct)
     for each in kind.fields:
         value = values[each.name]
         if value is None:
             continue
-        inner = each.type.item if isinstance(each.type, Nullable) else each.type
+        inner = each.type.item if isinstance(each.type, kinds.Nullable) else each.type
         match inner:
-            case Struct():
+            case kinds.Struct():
                 part = getattr(target, each.name)
                 part.SetInParent()
                 _fill(inner, part, value)
-            case List(item=Struct() as item):
+            case kinds.List(item=kinds.Struct() as item):
                 for content in value:
                     _fill(item, getattr(target, each.name).add(), content)
-            case List():
+            case kinds.List():
                 getattr(target, each.name).extend(value)
-            case Map(item=Struct() as item):
+            case kinds.Map(item=kinds.Struct() as item):
                 for key, content in value.items():
                     _fill(item, getattr(target, each.name)[key], content)
-            case Map():
+            case kinds.Map():
                 getattr(target, each.name).update(value)
             case _:
                 setattr(target, each.name, value)
@@ -115,14 +115,14 @@ def _check_numbers(found: Any, own: Any) -> None:
             raise SchemaMismatch(text, found=theirs[path], asked=place, field=path)
 
 
-def _plain(kind: Type, value: Any, path: str) -> Any:
+def _plain(kind: kinds.Type, value: Any, path: str) -> Any:
     """Return a message, or a value of one, as a plain value."""
     match kind:
-        case Struct(fields=fields):
+        case kinds.Struct(fields=fields):
             found = {}
             for each in fields:
-                inner = within(path, each.name)
-                if isinstance(each.type, Nullable):
+                inner = kinds.within(path, each.name)
+                if isinstance(each.type, kinds.Nullable):
                     present = value.HasField(each.name)
                     found[each.name] = (
                         _plain(each.type.item, getattr(value, each.name), inner) if present else None
@@ -130,13 +130,13 @@ def _plain(kind: Type, value: Any, path: str) -> Any:
                 else:
                     found[each.name] = _plain(each.type, getattr(value, each.name), inner)
             return found
-        case List(item=item):
-            if isinstance(item, (Struct, Enum)):
+        case kinds.List(item=item):
+            if isinstance(item, (kinds.Struct, kinds.Enum)):
                 return [_plain(item, each, f"{path}[{at}]") for at, each in enumerate(value)]
             return list(value)
-        case Map(item=item):
+        case kinds.Map(item=item):
             return {key: _plain(item, each, f"{path}[{key!r}]") for key, each in value.items()}
-        case Enum(values=values):
+        case kinds.Enum(values=values):
             if all(value != known for _, known in values):
                 raise Undecodable(f"{path}={value} is not a value of {kind}", field=path)
             return int(value)

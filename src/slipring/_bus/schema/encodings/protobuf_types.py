@@ -7,53 +7,65 @@ from typing import TYPE_CHECKING, Any
 
 from slipring.errors import BadArgument, Corrupt
 
+from .. import field_types as kinds
 from .. import packages
-from ..field_types import (
-    REQUIRED,
-    Bool,
-    Bytes,
-    Enum,
-    Field,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Text,
-    Type,
-    bad_name,
-    within,
-)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..topic_schema import Schema
 
 # FieldDescriptor.TYPE_*: the numbers of descriptor.proto.
-_NUMBERS: dict[int, Type] = {
-    1: Float(64), 2: Float(32), 3: Int(64), 4: Int(64, False), 5: Int(32), 6: Int(64, False), 7: Int(32, False),
-    8: Bool(), 9: Text(), 12: Bytes(), 13: Int(32, False), 15: Int(32), 16: Int(64), 17: Int(32), 18: Int(64),
-}  # fmt: skip
+_NUMBERS: dict[int, kinds.Type] = {
+    1: kinds.Float(64),
+    2: kinds.Float(32),
+    3: kinds.Int(64),
+    4: kinds.Int(64, False),
+    5: kinds.Int(32),
+    6: kinds.Int(64, False),
+    7: kinds.Int(32, False),
+    8: kinds.Bool(),
+    9: kinds.Text(),
+    12: kinds.Bytes(),
+    13: kinds.Int(32, False),
+    15: kinds.Int(32),
+    16: kinds.Int(64),
+    17: kinds.Int(32),
+    18: kinds.Int(64),
+}
 _NAMES = {
-    1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 6: "fixed64", 7: "fixed32", 8: "bool", 9: "string",
-    10: "group", 11: "message", 12: "bytes", 13: "uint32", 14: "enum", 15: "sfixed32", 16: "sfixed64", 17: "sint32",
+    1: "double",
+    2: "float",
+    3: "int64",
+    4: "uint64",
+    5: "int32",
+    6: "fixed64",
+    7: "fixed32",
+    8: "bool",
+    9: "string",
+    10: "group",
+    11: "message",
+    12: "bytes",
+    13: "uint32",
+    14: "enum",
+    15: "sfixed32",
+    16: "sfixed64",
+    17: "sint32",
     18: "sint64",
-}  # fmt: skip
+}
 _GROUP, _MESSAGE, _ENUM = 10, 11, 14
 
 
-def from_descriptor(descriptor: Any) -> Struct:
+def from_descriptor(descriptor: Any) -> kinds.Struct:
     """Return the type of a message; BadArgument names the field that a schema cannot express."""
     return _message(descriptor, "", ())
 
 
-def _message(descriptor: Any, path: str, outer: tuple[str, ...]) -> Struct:
+def _message(descriptor: Any, path: str, outer: tuple[str, ...]) -> kinds.Struct:
     if descriptor.full_name in outer:
         text = f"field {path}: message {descriptor.full_name} contains itself: a schema has no recursive type"
         raise BadArgument(text, argument=path)
     inner = (*outer, descriptor.full_name)
     fields = sorted(descriptor.fields, key=lambda each: int(each.number))
-    return Struct(tuple(_field(each, path, inner) for each in fields), descriptor.name)
+    return kinds.Struct(tuple(_field(each, path, inner) for each in fields), descriptor.name)
 
 
 def is_repeated(field: Any) -> bool:
@@ -73,9 +85,9 @@ def map_value(field: Any) -> Any:
     return entry.fields_by_name["value"] if is_map else None
 
 
-def _field(field: Any, path: str, outer: tuple[str, ...]) -> Field:
-    inner = within(path, field.name)
-    why = bad_name(field.name)
+def _field(field: Any, path: str, outer: tuple[str, ...]) -> kinds.Field:
+    inner = kinds.within(path, field.name)
+    why = kinds.bad_name(field.name)
     if field.type == _GROUP:
         why = "a group is not a type of a schema: use a message"
     value = map_value(field)
@@ -84,25 +96,25 @@ def _field(field: Any, path: str, outer: tuple[str, ...]) -> Field:
     if why:
         raise BadArgument(f"field {inner}: {why}", argument=inner)
     if value is not None:
-        return Field(field.name, Map(_type(value, f"{inner}[]", outer)), {})
+        return kinds.Field(field.name, kinds.Map(_type(value, f"{inner}[]", outer)), {})
     if is_repeated(field):
-        return Field(field.name, List(_type(field, f"{inner}[]", outer)), [])
+        return kinds.Field(field.name, kinds.List(_type(field, f"{inner}[]", outer)), [])
     kind = _type(field, inner, outer)
     if _is_required(field):
-        return Field(field.name, kind, REQUIRED)
+        return kinds.Field(field.name, kind, kinds.REQUIRED)
     if field.has_presence:
-        return Field(field.name, Nullable(kind), None)
-    return Field(field.name, kind, field.default_value)
+        return kinds.Field(field.name, kinds.Nullable(kind), None)
+    return kinds.Field(field.name, kind, field.default_value)
 
 
-def _type(field: Any, path: str, outer: tuple[str, ...]) -> Type:
+def _type(field: Any, path: str, outer: tuple[str, ...]) -> kinds.Type:
     if field.type == _MESSAGE:
         return _message(field.message_type, path, outer)
     if field.type == _ENUM:
         values: dict[int, str] = {}
         for each in field.enum_type.values:
             values.setdefault(each.number, each.name)  # the first of several names
-        return Enum(tuple((name, number) for number, name in values.items()), field.enum_type.name)
+        return kinds.Enum(tuple((name, number) for number, name in values.items()), field.enum_type.name)
     return _NUMBERS[field.type]
 
 
@@ -154,7 +166,7 @@ def places(schema: Schema) -> dict[str, str]:
 def places_of(descriptor: Any, path: str = "") -> dict[str, str]:
     found: dict[str, str] = {}
     for each in descriptor.fields:
-        inner = within(path, each.name)
+        inner = kinds.within(path, each.name)
         found[inner] = f"{_NAMES[each.type]} number {each.number}"
         value = map_value(each)
         if value is not None:
