@@ -46,6 +46,7 @@ class Target:
     use: Callable[[bytes], None]
     seeds: Callable[[], list[bytes]]
     mutate: Callable[[random.Random, bytes], bytes] = field(default=lambda dice, data: mutated(dice, data))
+    clean_up: Callable[[], None] = lambda: None  # after a run
 
 
 def mutated(dice: random.Random, data: bytes) -> bytes:
@@ -119,7 +120,15 @@ def load(name: str) -> Target:
 
 
 def run(name: str, *, seconds: float, seed: int | None = None) -> Outcome:
-    target, seed = load(name), seed or random.randrange(1, 1 << 32)
+    target = load(name)
+    try:
+        return _run(target, seconds, seed or random.randrange(1, 1 << 32))
+    finally:
+        target.clean_up()
+
+
+def _run(target: Target, seconds: float, seed: int) -> Outcome:
+    name = target.name
     dice, watch, executions = random.Random(seed), Watch(target.modules), 0
     kept = [*target.seeds(), *corpus.load(name).values()]
     queue, end = list(kept), time.monotonic() + seconds

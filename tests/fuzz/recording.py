@@ -48,17 +48,17 @@ JUNK = [
     {},
     [[]],
 ]
-_room: Path | None = None
+folder: Path | None = None
 
 
 def _lake() -> Path:
     """Return a valid recording, made once. Each input gets a copy."""
-    global _room
-    if _room is None or not _room.exists():
+    global folder
+    if folder is None or not folder.exists():
         from lake import filling
 
-        _room = Path(tempfile.mkdtemp(prefix="slipring-fuzz-", dir="/dev/shm"))
-        lake = Lake.create(_room / "valid")
+        folder = Path(tempfile.mkdtemp(prefix="slipring-fuzz-recording-", dir="/dev/shm"))
+        lake = Lake.create(folder / "valid")
         session = lake.begin({"subscribe": "a"})
         for batch in range(2):
             filling.record(lake, session, batch, ("a", filling.messages("a", batch * 5, batch * 5 + 5)))
@@ -66,14 +66,15 @@ def _lake() -> Path:
         (lake.path / "_topics/a.json").write_text('{"topic": "a", "generations": {"00000000000000ff": {}}}')
         lake.log.refresh()
         (lake.path / SEALED["state"]).write_bytes(log.sealed("state", lake.state.to_json()))
-    return _room / "valid"
+    return folder / "valid"
 
 
 def clean_up() -> None:
-    global _room
-    if _room is not None:
-        shutil.rmtree(_room, ignore_errors=True)
-        _room = None
+    """Remove the valid recording."""
+    global folder
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder = None
 
 
 def _path_of(kind: str, lake: Path) -> Path:
@@ -170,4 +171,4 @@ MODULES = tuple(
     module.__name__
     for module in (validation, generations, file_facts, log, marker, model, topic_settings, verify)
 )
-TARGET = Target("recording", MODULES, use, seeds, mutate)
+TARGET = Target("recording", MODULES, use, seeds, mutate, clean_up)
