@@ -8,6 +8,7 @@ import math
 from hypothesis import strategies as st
 
 from slipring._bus.schema import field_types as ft
+from slipring._bus.schema.topic_schema import Schema
 
 UTC = datetime.UTC
 NAMES = st.from_regex(r"[a-z][a-zA-Z0-9_]{0,5}", fullmatch=True).filter(
@@ -163,3 +164,18 @@ def packed_layout(kind):
 
     size(kind)
     return layout
+
+
+def schema_of(encoding: str, root: ft.Struct) -> Schema:
+    extra = {"layout": packed_layout(root)} if encoding == "numpy" else {}
+    return Schema("Made", encoding, root, extra)
+
+
+@st.composite
+def schemas_with_defaults(draw) -> Schema:
+    """Draw a schema in which each field is required or has a default."""
+    fields = tuple(
+        ft.Field(each.name, each.type, draw(st.just(ft.REQUIRED) | values(each.type)))
+        for each in draw(ROOTS).fields
+    )
+    return schema_of("msgpack", ft.Struct(fields, "Made"))

@@ -10,17 +10,10 @@ from hypothesis import strategies as st
 
 import slipring
 from schema import strategies
-from slipring._bus.schema import field_types as ft
 from slipring._bus.schema.codec import Decoder, Encoder
 from slipring._bus.schema.declare import declare
-from slipring._bus.schema.topic_schema import Schema
 
 QUICK = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
-
-
-def schema_of(encoding: str, root: ft.Struct) -> Schema:
-    extra = {"layout": strategies.packed_layout(root)} if encoding == "numpy" else {}
-    return Schema("Made", encoding, root, extra)
 
 
 @given(st.data())
@@ -28,7 +21,7 @@ def schema_of(encoding: str, root: ft.Struct) -> Schema:
 def test_any_value_of_any_arrow_schema_comes_back(data):
     root = data.draw(strategies.ROOTS)
     try:
-        arrow = schema_of("msgpack", root).arrow
+        arrow = strategies.schema_of("msgpack", root).arrow
         schema = declare(arrow)
     except slipring.BadArgument:  # names of the test's structures inside of Arrow types
         return

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schema import foreign, samples, strategies
-from slipring._bus.schema import field_types as ft
 from slipring._bus.schema.declare import declare
 from slipring._bus.schema.topic_schema import Schema
 
@@ -217,10 +216,5 @@ def test_a_field_may_have_the_name_of_what_the_source_uses():
 @given(st.data())
 @settings(QUICK)
 def test_the_source_of_any_type_declares_its_structure(data):
-    root = data.draw(strategies.ROOTS)
-    fields = tuple(
-        ft.Field(each.name, each.type, data.draw(st.just(ft.REQUIRED) | strategies.values(each.type)))
-        for each in root.fields
-    )
-    schema = Schema("Made", "msgpack", ft.Struct(fields, "Made"))
+    schema = data.draw(strategies.schemas_with_defaults())
     assert declared_by(schema).root == schema.root

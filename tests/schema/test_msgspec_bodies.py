@@ -16,18 +16,12 @@ from hypothesis import strategies as st
 
 import slipring
 from schema import samples, strategies
-from slipring._bus.schema import field_types as ft
 from slipring._bus.schema.codec import Decoder, Encoder
 from slipring._bus.schema.declare import declare
 from slipring._bus.schema.encodings import fast_checks, msgspec_bodies
 from slipring._bus.schema.topic_schema import Schema
 
 QUICK = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
-
-
-def schema_of(encoding: str, root: ft.Struct) -> Schema:
-    extra = {"layout": strategies.packed_layout(root)} if encoding == "numpy" else {}
-    return Schema("Made", encoding, root, extra)
 
 
 @pytest.mark.parametrize("encoding", ["msgpack", "json"])
@@ -90,7 +84,7 @@ def test_objects_that_fit_take_the_short_way(way, encoding, monkeypatch):
 @settings(QUICK)
 def test_any_value_of_any_type_comes_back(data):
     encoding = data.draw(st.sampled_from(["msgpack", "json"]))
-    schema = schema_of(encoding, data.draw(strategies.ROOTS))
+    schema = strategies.schema_of(encoding, data.draw(strategies.ROOTS))
     value = data.draw(strategies.values(schema.root, finite=encoding == "json"))
     body = Encoder(schema).encode(value)
     assert strategies.same(Decoder(schema).decode(body), value)

@@ -12,17 +12,10 @@ from hypothesis import strategies as st
 
 import slipring
 from schema import samples, strategies
-from slipring._bus.schema import field_types as ft
 from slipring._bus.schema.codec import Decoder, Encoder
 from slipring._bus.schema.declare import declare
-from slipring._bus.schema.topic_schema import Schema
 
 QUICK = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
-
-
-def schema_of(encoding: str, root: ft.Struct) -> Schema:
-    extra = {"layout": strategies.packed_layout(root)} if encoding == "numpy" else {}
-    return Schema("Made", encoding, root, extra)
 
 
 @given(st.data())
@@ -30,7 +23,7 @@ def schema_of(encoding: str, root: ft.Struct) -> Schema:
 def test_any_value_of_any_fixed_layout_comes_back(data):
     from slipring._bus.schema.encodings import numpy_bodies
 
-    schema = schema_of("numpy", data.draw(strategies.FIXED_ROOTS))
+    schema = strategies.schema_of("numpy", data.draw(strategies.FIXED_ROOTS))
     value = data.draw(strategies.values(schema.root))
     encode, decode = Encoder(schema).encode, Decoder(schema).decode
     body = encode(value)
