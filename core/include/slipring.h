@@ -42,6 +42,7 @@ extern "C" {
 #define SLIPRING_MAX_TYPE 255
 #define SLIPRING_MAX_SENDER 255
 #define SLIPRING_MAX_CURSOR_NAME 63
+#define SLIPRING_MAX_SCHEMA 1048576
 
 /* X(code, number): one code for each cause. */
 #define SLIPRING_CODES(X)          \
@@ -65,7 +66,8 @@ extern "C" {
     X(SLIPRING_NO_SPACE, -17)      \
     X(SLIPRING_SYSTEM, -18)        \
     X(SLIPRING_INTERRUPTED, -19)   \
-    X(SLIPRING_LAPPED, -20)
+    X(SLIPRING_LAPPED, -20)           \
+    X(SLIPRING_SCHEMA_MISMATCH, -21)
 
 #define SLIPRING_ENUM(code, number) code = number,
 enum slipring_code { SLIPRING_CODES(SLIPRING_ENUM) };
@@ -75,8 +77,8 @@ typedef struct slipring_error {
     int code;
     int system_errno;   /* 0 unless a system call failed */
     char argument[32];  /* the argument to change, or "" */
-    char found[64];     /* SLIPRING_EXISTS: the existing value */
-    char asked[64];     /* SLIPRING_EXISTS: the requested value */
+    char found[64];     /* SLIPRING_EXISTS, SLIPRING_SCHEMA_MISMATCH: the existing value */
+    char asked[64];     /* the same: the requested value */
     char message[320];
 } slipring_error;
 
@@ -102,11 +104,13 @@ typedef struct slipring_settings {
     uint32_t mode;        /* permissions of <topic>.ring; default: 0600 */
     int content;          /* SLIPRING_MESSAGES, or SLIPRING_FRAMES: the messages announce frames, see below */
     bool must_exist;      /* for a publisher: return NOT_FOUND for a missing topic instead of creating it */
+    const void *schema;   /* stored with a new topic; an existing topic must have the same bytes. NULL: none, or any */
+    size_t schema_size;   /* at most SLIPRING_MAX_SCHEMA */
 } slipring_settings;
 
-#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0, SLIPRING_MESSAGES, false}
+#define SLIPRING_SETTINGS_DEFAULT {0, 0, -1, -1, 0, 0, 0, 0, SLIPRING_MESSAGES, false, NULL, 0}
 #define SLIPRING_SETTINGS_FRAMES \
-    {1 << 20, 4096, SLIPRING_LOSSY, SLIPRING_WRITERS_ONE, 0, 0, 0, 0, SLIPRING_FRAMES, false}
+    {1 << 20, 4096, SLIPRING_LOSSY, SLIPRING_WRITERS_ONE, 0, 0, 0, 0, SLIPRING_FRAMES, false, NULL, 0}
 
 int slipring_topic_create(const char *bus, const char *topic, const slipring_settings *settings, bool exist_ok);
 int slipring_topic_remove(const char *bus, const char *topic);
@@ -165,6 +169,9 @@ int slipring_publisher_subscribers(slipring_publisher *pub); /* number of live r
 uint32_t slipring_publisher_max_subscribers(const slipring_publisher *pub); /* entries of the reader table */
 bool slipring_publisher_reliable(const slipring_publisher *pub);
 void slipring_publisher_interrupt(slipring_publisher *pub);  /* waits return SLIPRING_CLOSED */
+/* The schema of the topic, as its creator gave it: docs/spec/schema.md. *size is its size, 0 without one. It is copied into buffer
+ * if it fits into room; room 0 asks for the size alone. CORRUPT: its bytes are damaged. */
+int slipring_publisher_schema(const slipring_publisher *pub, void *buffer, size_t room, size_t *size);
 /* The entry of the publisher in the writer table and the first sequence for which it owns it: see slipring_filter. */
 uint32_t slipring_publisher_entry(const slipring_publisher *pub, uint64_t *since_seq);
 
@@ -263,6 +270,7 @@ int slipring_subscriber_seek(slipring_subscriber *sub, int start, uint64_t start
 int slipring_subscriber_commit(slipring_subscriber *sub, uint64_t position); /* cursor only */
 void slipring_subscriber_counts(slipring_subscriber *sub, slipring_counts *out);
 void slipring_subscriber_interrupt(slipring_subscriber *sub); /* waits return SLIPRING_CLOSED */
+int slipring_subscriber_schema(const slipring_subscriber *sub, void *buffer, size_t room, size_t *size); /* as of a publisher */
 
 /* A bell wakes a wait from another thread of the same process. */
 typedef struct slipring_bell {
@@ -444,6 +452,7 @@ typedef struct slipring_topic_info {
     int64_t created_ns;
     uint32_t max_readers, max_writers, max_cursors, creator_pid, mode;
     int delivery, writers, content;
+    uint32_t schema_size; /* 0: no schema */
 } slipring_topic_info;
 
 typedef struct slipring_writer_info {
@@ -475,6 +484,7 @@ int slipring_inspector_topic(slipring_inspector *inspector, slipring_topic_info 
 int slipring_inspector_writer(slipring_inspector *inspector, uint32_t entry, slipring_writer_info *out);
 int slipring_inspector_reader(slipring_inspector *inspector, uint32_t entry, slipring_reader_info *out);
 int slipring_inspector_cursor(slipring_inspector *inspector, uint32_t entry, slipring_cursor_info *out);
+int slipring_inspector_schema(const slipring_inspector *inspector, void *buffer, size_t room, size_t *size); /* as of a publisher */
 int slipring_inspector_verify(slipring_inspector *inspector); /* OK, or SLIPRING_CORRUPT with the reason */
 
 /* Ranges: the messages between two sequences, which can be read any number of times. A range has no table entry and holds
@@ -493,6 +503,7 @@ int slipring_range_open(const char *bus, const char *topic, slipring_range **out
 void slipring_range_close(slipring_range *range);
 uint64_t slipring_range_generation(const slipring_range *range);
 bool slipring_range_reliable(const slipring_range *range);
+int slipring_range_schema(const slipring_range *range, void *buffer, size_t room, size_t *size); /* as of a publisher */
 int slipring_range_oldest(slipring_range *range, uint64_t *seq);
 /* Find the end of the settled sequences from start, or from the oldest message if that is later. A settled sequence is a
  * message or will never be one. At most rows sequences and bytes of bodies, but at least one sequence if there is one. */

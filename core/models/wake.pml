@@ -2,7 +2,7 @@
  *
  * Sleeping and waking as in core/src/wait/futex.c, futex.h (slr_wake_sleepers), publisher.h (slr_wake_readers), death_wake.h and
  * wait.c (sleep_on): publishers and readers, each killed between any two steps, on one futex word {count, waking, sleeping}; the
- * word `orphan`, on which the kernel wakes one sleeper for a dead publisher or reader with a death wake; and the slots. A step is
+ * word `death_wake`, on which the kernel wakes one sleeper for a dead publisher or reader with a death wake; and the slots. A step is
  * one shared access or one system call; for futex_waitv, one of its words. Memory is sequentially consistent, which the full
  * fences on both sides justify. Readers sleep without a time limit here.
  *
@@ -34,14 +34,14 @@ byte ready;   /* readable messages; the next one changes the slot of a reader th
 #define A_PUBLISHER READERS
 bit at_word[ANYBODY], at_orphan[ANYBODY]; /* is in the queue there */
 bit woken[ANYBODY];    /* at one of them, since it queued */
-bit publisher_died[ANYBODY]; /* at `orphan` */
+bit publisher_died[ANYBODY]; /* at `death_wake` */
 bit asleep[ANYBODY];
 byte position[READERS];
 byte deaths_left, ended;
 
 inline leave_queues() { at_word[me] = 0; at_orphan[me] = 0; asleep[me] = 0 }
 
-/* The kernel wakes one of those at `orphan`, even if it was already woken in another way. */
+/* The kernel wakes one of those at `death_wake`, even if it was already woken in another way. */
 inline die() {
     deaths_left--;
     leave_queues();

@@ -207,7 +207,7 @@ def test_a_foreign_publisher_wakes_a_sleeping_python_reader_or_marks_the_wake_up
         after = futex_word(bus, "wake")
         assert after["count"] > before["count"]
         assert after["waking"] == (language == "java")
-        assert readers_field(bus, "mute") == (language == "java")
+        assert readers_field(bus, "cannot_wake") == (language == "java")
         assert sleeper.result().body == b"0 "
         with bus.publisher("t") as pub:  # the next publisher makes the call that is due
             pub.send(b"")

@@ -112,7 +112,7 @@ class Topic:
                 raise Refused(f"{field} is {header[field]:#x}, not {self._constant[constant]:#x}")
 
     def _place(self) -> dict[str, int]:
-        counts = ("slot_count", "capacity", "writer_count", "reader_count", "cursor_count")
+        counts = ("slot_count", "capacity", "writer_count", "reader_count", "cursor_count", "schema_size")
         known = {**self._constant, **{name: self.ring[name] for name in counts}}
         for place, formula in self._layout.places.items():
             known[place] = evaluate(formula, known)

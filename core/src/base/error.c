@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The last error of each thread: code, argument, text, and for EXISTS both values. It is kept until the next error; a call that
- * succeeds does not clear it. error.h has the functions that the core calls.
+ * The last error of each thread: code, argument, text, and for EXISTS and SCHEMA_MISMATCH both values. It is kept until the next
+ * error; a call that succeeds does not clear it. error.h has the functions that the core calls.
  */
 #include "base/error.h"
 
@@ -32,15 +32,28 @@ int slr_error(int code, const char *argument, const char *format, ...) {
     return code;
 }
 
-int slr_error_exists(const char *argument, const char *found, const char *asked, const char *format, ...) {
-    va_list args;
-    begin(SLIPRING_EXISTS, argument, 0);
+static int differs(int code, const char *argument, const char *found, const char *asked, const char *format, va_list args) {
+    begin(code, argument, 0);
     snprintf(last.found, sizeof last.found, "%s", found);
     snprintf(last.asked, sizeof last.asked, "%s", asked);
-    va_start(args, format);
     vsnprintf(last.message, sizeof last.message, format, args);
+    return code;
+}
+
+int slr_error_exists(const char *argument, const char *found, const char *asked, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int code = differs(SLIPRING_EXISTS, argument, found, asked, format, args);
     va_end(args);
-    return SLIPRING_EXISTS;
+    return code;
+}
+
+int slr_error_mismatch(const char *found, const char *asked, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int code = differs(SLIPRING_SCHEMA_MISMATCH, "schema", found, asked, format, args);
+    va_end(args);
+    return code;
 }
 
 int slr_error_errno(const char *format, ...) {

@@ -13,6 +13,7 @@ SLR_COLD __attribute__((format(printf, 3, 4))) int slr_error(int code, const cha
 SLR_COLD __attribute__((format(printf, 1, 2))) int slr_error_errno(const char *format, ...);
 SLR_COLD __attribute__((format(printf, 4, 5))) int slr_error_exists(const char *argument, const char *found,
                                                                       const char *asked, const char *format, ...);
+SLR_COLD __attribute__((format(printf, 3, 4))) int slr_error_mismatch(const char *found, const char *asked, const char *format, ...);
 SLR_COLD int slr_error_damaged(const char *what); /* SLIPRING_CORRUPT */
 
 #endif

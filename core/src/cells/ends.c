@@ -110,7 +110,7 @@ int slipring_cells_writer_commit(slipring_cells_writer *w, uint64_t *seq) {
     if (seq) *seq = w->put.seq;
     SLR_CRASH_POINT("cells.put.filled");
     if (code) return code;
-    slr_death_wake_set(SLR_DEFECT(cells_writer_sets_no_death_wake) ? &w->c->header->writer_pid : &w->c->header->orphan);
+    slr_death_wake_set(SLR_DEFECT(cells_writer_sets_no_death_wake) ? &w->c->header->writer_pid : &w->c->header->death_wake);
     code = slr_cells_commit(w->c, &w->put);
     /* Partner: wait_slice. */
     if (!code && slr_load_seq_cst(&w->c->header->wake) & (SLR_WAKE_SLEEPING | SLR_WAKE_WAKING)) slr_wake_all(&w->c->header->wake);
@@ -283,13 +283,13 @@ static int check_wait(slipring_cells_reader *r, bool file) {
     return file ? slr_cells_check_file(r->c) : slr_cells_check(r->c);
 }
 
-/* Sleep on the word of the slot, too, listed after the orphan: see ports/wait.c. */
+/* Sleep on the word of the slot, too, listed after death_wake: see ports/wait.c. */
 static int wait_slice(slipring_cells_reader *r, int64_t deadline) {
     struct slr_cells_header *h = r->c->header;
     _Atomic uint64_t *next = &r->c->slot[slr_cells_index(r->c, r->position)].word;
     size_t count = slr_sleeps_on_many() ? 3 : 1, woken;
     struct slr_futex_word words[3] = {slr_futex_word_of(&h->wake, slr_sleep_announce(&h->wake)),
-                                slr_futex_word_of(&h->orphan, slr_load_relaxed(&h->orphan)),
+                                slr_futex_word_of(&h->death_wake, slr_load_relaxed(&h->death_wake)),
                                 slr_futex_word_of(next, (uint32_t)slr_load_relaxed(next))};
     r->slice_ns = slr_slice(r->slice_ns, count == 1);
     slr_fence_seq_cst(); /* the check below comes after the announcement. Partner: slipring_cells_writer_commit */

@@ -286,7 +286,7 @@ int slipring_cells_remove(const char *bus, const char *name) {
      * are not removed either, because their users must be woken. */
     struct slr_cells *c = NULL;
     code = slr_cells_open(bus, name, true, &c);
-    if (c) slr_death_wake_set(&c->header->orphan);
+    if (c) slr_death_wake_set(&c->header->death_wake);
     if (code != SLIPRING_DENIED && code != SLIPRING_SYSTEM) code = slr_file_unlink(directory, name, SUFFIX);
     SLR_CRASH_POINT("cells.remove.unlinked");
     if (c && !code) {

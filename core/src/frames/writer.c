@@ -69,7 +69,7 @@ static int replace_pool(slipring_frame_writer *w, const char *bus, const char *t
     struct slr_pool *old = w->pool;
     uint64_t runs = old ? slr_load_relaxed(&old->header->runs) : 0;
     carry_over(w, old, plan);
-    slr_death_wake_set(&w->s->readers->orphan);
+    slr_death_wake_set(&w->s->readers->death_wake);
     if (old) {
         if (!SLR_DEFECT(replaced_pool_not_marked)) slr_store_release(&old->header->replaced, 1);
         SLR_CRASH_POINT("pool.marked_replaced");

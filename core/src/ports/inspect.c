@@ -78,10 +78,15 @@ int slipring_inspector_topic(slipring_inspector *inspector, slipring_topic_info 
     out->delivery = s->delivery;
     out->writers = s->writers;
     out->content = s->content;
+    out->schema_size = s->schema_size;
     out->freed = slr_load_acquire(&s->ring->freed);
     count_sequences(s, out);
     for (uint32_t e = 0; e < s->writer_count; e++) out->bytes += slr_load_relaxed(&s->writer[e].bytes);
     return SLIPRING_OK;
+}
+
+int slipring_inspector_schema(const slipring_inspector *inspector, void *buffer, size_t room, size_t *size) {
+    return slr_segment_schema(inspector->s, buffer, room, size);
 }
 
 static int no_such_entry(uint32_t entry, uint32_t count) {

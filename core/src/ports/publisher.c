@@ -142,6 +142,10 @@ uint32_t slipring_publisher_entry(const slipring_publisher *pub, uint64_t *since
     return pub->claimer.entry;
 }
 
+int slipring_publisher_schema(const slipring_publisher *pub, void *buffer, size_t room, size_t *size) {
+    return slr_segment_schema(pub->s, buffer, room, size);
+}
+
 /* Return whether the refused claim would succeed now. */
 static bool room_appeared(slipring_publisher *pub) {
     const struct slr_segment *s = pub->s;

@@ -52,7 +52,7 @@ static inline int slr_publisher_usable(slipring_publisher *pub) {
 /* Set before a message becomes readable, cleared after readers were woken. If the process dies in between, the kernel wakes
  * them. */
 static inline void slr_readers_death_wake_set(slipring_publisher *pub) {
-    slr_death_wake_set(SLR_DEFECT(publisher_sets_no_death_wake) ? &pub->s->readers->space : &pub->s->readers->orphan);
+    slr_death_wake_set(SLR_DEFECT(publisher_sets_no_death_wake) ? &pub->s->readers->space : &pub->s->readers->death_wake);
 }
 
 static inline void slr_wake_readers(slipring_publisher *pub) {

@@ -58,6 +58,10 @@ uint64_t slipring_range_generation(const slipring_range *range) { return range->
 
 bool slipring_range_reliable(const slipring_range *range) { return range->reader.s->delivery == SLR_RELIABLE; }
 
+int slipring_range_schema(const slipring_range *range, void *buffer, size_t room, size_t *size) {
+    return slr_segment_schema(range->reader.s, buffer, room, size);
+}
+
 int slipring_range_oldest(slipring_range *range, uint64_t *seq) {
     *seq = oldest_of(range->reader.s);
     return slr_segment_check_file(range->reader.s);

@@ -182,6 +182,10 @@ void slipring_subscriber_counts(slipring_subscriber *sub, slipring_counts *out) 
                              .reliable = sub->holds_position};
 }
 
+int slipring_subscriber_schema(const slipring_subscriber *sub, void *buffer, size_t room, size_t *size) {
+    return slr_segment_schema(sub->s, buffer, room, size);
+}
+
 void slipring_subscriber_interrupt(slipring_subscriber *sub) {
     slr_store_seq_cst(&sub->interrupted, 1);
     if (sub->s->readers_writable && sub->s->fork_generation == slr_fork_generation())

@@ -10,9 +10,9 @@
  * more, and sleeps. A publisher makes a message readable, fences, and checks for sleepers. So one of the two sees the other.
  *
  * A publisher that is killed after its message became readable and before it has checked leaves the wake-up to the kernel
- * (wait/death_wake.h), which wakes one sleeper on the word `orphan` of the topic. That changes no value, so a waiter that has
+ * (wait/death_wake.h), which wakes one sleeper on the word `death_wake` of the topic. That changes no value, so a waiter that has
  * checked and does not sleep yet must notice the message in another way: it also sleeps on the word of the slot of its
- * position. The kernel takes the words in their order. So either the waiter is queued at `orphan` when the publisher dies, or the
+ * position. The kernel takes the words in their order. So either the waiter is queued at `death_wake` when the publisher dies, or the
  * slot's word, which the kernel reads after that, has changed. The woken waiter wakes all others. It has set the same death
  * wake before it slept.
  *
@@ -156,8 +156,8 @@ static size_t list_words(const struct wait *w, struct part part, struct slr_fute
         if (part.subs[i]->s->readers_writable) words[count++] = slr_futex_word_of(wake, slr_sleep_announce(wake));
     }
     for (size_t i = 0; w->death_wakes_us && i < part.count; i++) {
-        _Atomic uint32_t *orphan = &part.subs[i]->s->readers->orphan;
-        words[count++] = slr_futex_word_of(orphan, slr_load_relaxed(orphan));
+        _Atomic uint32_t *death_wake = &part.subs[i]->s->readers->death_wake;
+        words[count++] = slr_futex_word_of(death_wake, slr_load_relaxed(death_wake));
     }
     for (size_t i = 0; w->death_wakes_us && i < part.count; i++) {
         _Atomic uint64_t *slot = &slr_slot_of(part.subs[i]->s, part.subs[i]->position)->word;
@@ -168,7 +168,7 @@ static size_t list_words(const struct wait *w, struct part part, struct slr_fute
 }
 
 static void set_death_wake(void *context, size_t number) {
-    slr_death_wake_set(&part_of(context, number).subs[0]->s->readers->orphan);
+    slr_death_wake_set(&part_of(context, number).subs[0]->s->readers->death_wake);
 }
 
 /* After the death of a publisher wake the other sleepers; then the death wake is no longer needed. */
@@ -244,7 +244,7 @@ static int64_t next_slice(struct wait *w) {
     for (size_t i = 0; i < w->count && w->death_wakes_us; i++) w->death_wakes_us = w->subs[i]->s->readers_writable;
     if (w->death_wakes_us && w->each > MAX_WITH_DEATH_WAKE) w->each = MAX_WITH_DEATH_WAKE;
     bool bounded = !w->death_wakes_us || SLR_DEFECT(idle_waits_wake_up);
-    for (size_t i = 0; i < w->count && !bounded; i++) bounded = slr_load_relaxed(&w->subs[i]->s->readers->mute) != 0;
+    for (size_t i = 0; i < w->count && !bounded; i++) bounded = slr_load_relaxed(&w->subs[i]->s->readers->cannot_wake) != 0;
     return w->subs[0]->slice_ns = slr_slice(slice, bounded);
 }
 

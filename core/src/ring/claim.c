@@ -59,7 +59,7 @@ static int help(const struct slr_segment *s, uint64_t i, uint64_t word) {
         return slr_error_damaged("a claim names an impossible writer");
     uint64_t start = slr_start_of(s, i);
     /* Acquire, partner of the owner's release in slr_reserve: with a later announcement this thread sees a later tail, too. */
-    uint64_t announced = slr_load_acquire(&s->writer[owner].want), size = announced & SLR_ANNOUNCED_SIZE, count = (announced >> 48) + 1;
+    uint64_t announced = slr_load_acquire(&s->writer[owner].announced), size = announced & SLR_ANNOUNCED_SIZE, count = (announced >> 48) + 1;
     if (SLR_DEFECT(helper_finishes_first_of_run)) count = 1;
     if (slr_load_acquire(&s->ring->tail) != i) return SLIPRING_OK; /* already finished */
     if (!valid_announcement(s, size, count)) return slr_error_damaged("a claim has an impossible size");

@@ -64,11 +64,11 @@ static SLR_ALWAYS_INLINE bool slr_reserve(struct slr_claimer *c, uint64_t i, uin
                                uint64_t count) {
     const struct slr_segment *s = c->s;
     /* Release: helpers that see this announcement also see the tail after the previous claim of this writer. */
-    if (!SLR_DEFECT(size_announced_after_claim)) slr_store_release(&s->writer[c->entry].want, slr_announced(size, count));
+    if (!SLR_DEFECT(size_announced_after_claim)) slr_store_release(&s->writer[c->entry].announced, slr_announced(size, count));
     SLR_CRASH_POINT("claim.announced");
     const uint32_t owner = SLR_DEFECT(claim_without_owner) ? 0 : c->entry;
     if (!slr_cas(&slr_slot_of(s, i)->word, word, slr_word(SLR_CLAIMED, owner, slr_lap(s, i)))) return false;
-    if (SLR_DEFECT(size_announced_after_claim)) slr_store_release(&s->writer[c->entry].want, slr_announced(size, count));
+    if (SLR_DEFECT(size_announced_after_claim)) slr_store_release(&s->writer[c->entry].announced, slr_announced(size, count));
     SLR_CRASH_POINT("claim.reserved");
     slr_fence_release(); /* readers may still read the fields of these slots for their last lap */
     uint64_t end = start + size;

@@ -54,7 +54,7 @@ struct slr_cells_header {
     _Atomic uint32_t reader_pid;
     /* Futex of the waiting reader (futex.h). */
     alignas(64) _Atomic uint32_t wake;
-    _Atomic uint32_t orphan; /* always 0 (death_wake.h) */
+    _Atomic uint32_t death_wake; /* always 0 (death_wake.h) */
     /* Description of the elements for their users: zero-padded text. Written once by the creator. */
     alignas(2048) uint8_t format[SLR_CELLS_FORMAT_SIZE];
 };
@@ -92,7 +92,7 @@ struct slr_cells_slot {
     X(cells_header, skipped, 272, 8)       \
     X(cells_header, reader_pid, 280, 4)    \
     X(cells_header, wake, 320, 4)          \
-    X(cells_header, orphan, 324, 4)        \
+    X(cells_header, death_wake, 324, 4)        \
     X(cells_header, format, 2048, 2048)    \
     X(cells_slot, word, 0, 8)              \
     X(cells_slot, kept, 8, 8)

@@ -44,7 +44,9 @@ static int fill_files(int ring_fd, int readers_fd, const char *topic, const slip
     ring.content = s->content == SLIPRING_FRAMES ? SLR_FRAMES : SLR_MESSAGES;
     ring.creator_pid = (uint32_t)getpid();
     ring.created_ns = slr_clock_realtime_ns();
+    ring.schema_size = g->schema_size;
     int code = slr_file_boot_id(ring_fd, topic, "ring", ring.boot_id);
+    if (!code) code = slr_schema_write(ring_fd, s, g->schema_offset, &ring.schema_hash);
     if (code) return code;
 
     struct slr_readers_header readers;
@@ -136,7 +138,8 @@ static int check_match(const struct slr_segment *s, const slipring_settings *set
                                 "topic '%s' carries %s, asked for %s: use %s, or another name", topic,
                                 s->content ? "frames" : "messages", settings->content ? "frames" : "messages",
                                 s->content ? "bus.frames()" : "bus.publisher()");
-    return slr_geometry_match(settings, &found, s->delivery, s->writers, topic);
+    int code = slr_geometry_match(settings, &found, s->delivery, s->writers, topic);
+    return code ? code : slr_segment_match_schema(s, settings, topic);
 }
 
 int slr_segment_open_or_create(const char *bus, const char *topic, const slipring_settings *settings,
@@ -197,7 +200,7 @@ int slipring_topic_remove(const char *bus, const char *topic) {
     struct slr_segment *segment = NULL;
     code = slr_segment_open(bus, topic, SLR_PUBLISH, &segment);
     bool opened = code == SLIPRING_OK, gone = false;
-    if (opened) slr_death_wake_set(&segment->readers->orphan); /* if this process dies, waiting users must still wake up */
+    if (opened) slr_death_wake_set(&segment->readers->death_wake); /* if this process dies, waiting users must still wake up */
     if (code != SLIPRING_DENIED && code != SLIPRING_SYSTEM) code = unlink_topic(directory, topic, &gone);
     if (opened) {
         if (gone) slr_segment_mark_removed(segment);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From settings to sizes. Capacity and slots are rounded up to powers of two, so a mask finds the place of a sequence. Sizes and
- * offsets follow from five counts alone, so a header can be checked by computing them again (segment.c).
+ * offsets follow from five counts and the size of the schema, so a header can be checked by computing them again (segment.c).
  */
 #include "topic/geometry.h"
 
@@ -29,14 +29,16 @@ static bool in_limits(uint32_t value, uint32_t most) { return value >= 1 && valu
 bool slr_geometry_compute(struct slr_geometry *g) {
     if (!is_power(g->capacity, SLR_MIN_CAPACITY, SLR_MAX_CAPACITY) ||
         !is_power(g->slot_count, SLR_MIN_SLOTS, SLR_MAX_SLOTS) || !in_limits(g->writer_count, SLR_MAX_WRITERS) ||
-        !in_limits(g->reader_count, SLR_MAX_READERS) || !in_limits(g->cursor_count, SLR_MAX_CURSORS))
+        !in_limits(g->reader_count, SLR_MAX_READERS) || !in_limits(g->cursor_count, SLR_MAX_CURSORS) ||
+        g->schema_size > SLIPRING_MAX_SCHEMA)
         return false;
     g->writers_offset = SLR_PAGE;
     g->slots_offset = round_up(g->writers_offset + (uint64_t)g->writer_count * SLR_WRITER_SIZE, SLR_PAGE);
     g->passed_offset = g->slots_offset + g->slot_count * SLR_SLOT_SIZE;
     g->abandoned_offset = g->passed_offset + g->slot_count * sizeof(uint64_t);
     g->payload_offset = round_up(g->abandoned_offset + g->slot_count * sizeof(uint64_t), SLR_PAGE);
-    g->ring_size = g->payload_offset + g->capacity;
+    g->schema_offset = g->payload_offset + g->capacity;
+    g->ring_size = g->schema_offset + round_up(g->schema_size, SLR_PAGE);
     g->readers_offset = SLR_PAGE;
     g->cursors_offset = g->readers_offset + (uint64_t)g->reader_count * SLR_READER_SIZE;
     g->readers_size = round_up(g->cursors_offset + (uint64_t)g->cursor_count * SLR_CURSOR_SIZE, SLR_PAGE);
@@ -55,6 +57,12 @@ int slr_geometry_choose(const slipring_settings *s, struct slr_geometry *out) {
     if (s->max_writers > SLR_MAX_WRITERS) return out_of_range("max_writers", s->max_writers, SLR_MAX_WRITERS);
     if (s->max_readers > SLR_MAX_READERS) return out_of_range("max_readers", s->max_readers, SLR_MAX_READERS);
     if (s->max_cursors > SLR_MAX_CURSORS) return out_of_range("max_cursors", s->max_cursors, SLR_MAX_CURSORS);
+    if (s->schema_size > SLIPRING_MAX_SCHEMA) return out_of_range("schema_size", s->schema_size, SLIPRING_MAX_SCHEMA);
+    if (s->schema_size && !s->schema)
+        return slr_error(SLIPRING_BAD_ARGUMENT, "schema", "schema=NULL has schema_size=%zu: give the bytes, or size 0", s->schema_size);
+    if (s->schema_size && s->content == SLIPRING_FRAMES)
+        return slr_error(SLIPRING_BAD_ARGUMENT, "schema", "a topic of frames has no schema: its streams have shapes and types");
+    out->schema_size = (uint32_t)s->schema_size;
     out->capacity = power_of_two(capacity, SLR_MIN_CAPACITY);
     uint64_t slots = s->slots;
     if (!slots) {

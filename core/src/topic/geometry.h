@@ -20,12 +20,12 @@
 
 struct slr_geometry {
     uint64_t capacity, slot_count;
-    uint32_t writer_count, reader_count, cursor_count;
-    uint64_t writers_offset, slots_offset, passed_offset, abandoned_offset, payload_offset, ring_size;
+    uint32_t writer_count, reader_count, cursor_count, schema_size;
+    uint64_t writers_offset, slots_offset, passed_offset, abandoned_offset, payload_offset, schema_offset, ring_size;
     uint64_t readers_offset, cursors_offset, readers_size;
 };
 
-/* Compute the offsets from the five counts; false if a count is out of range. */
+/* Compute the offsets from the five counts and the size of the schema; false if one is out of range. */
 bool slr_geometry_compute(struct slr_geometry *geometry);
 /* Apply defaults and rounding. */
 int slr_geometry_choose(const slipring_settings *settings, struct slr_geometry *out);

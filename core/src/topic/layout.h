@@ -2,7 +2,7 @@
  *
  * The memory of a topic: two files. docs/spec/memory-layout.md is the normative description.
  *
- *   <topic>.ring      header page | writer table | slots | passed | abandoned | payload
+ *   <topic>.ring      header page | writer table | slots | passed | abandoned | payload | schema
  *   <topic>.readers   header page | reader table | cursor table
  *
  * A topic whose messages announce frames has a third file: topic/frames_layout.h.
@@ -21,7 +21,7 @@
 
 #define SLR_RING_MAGIC 0x31474e5250494c53ull    /* "SLIPRNG1" */
 #define SLR_READERS_MAGIC 0x3152445250494c53ull /* "SLIPRDR1" */
-#define SLR_LAYOUT_VERSION 3u
+#define SLR_LAYOUT_VERSION 4u
 #define SLR_PAGE 4096u
 
 /* The word of a slot: state (2 bits), writer entry (14 bits), lap (48 bits). The lap does not wrap around within the life of a
@@ -69,6 +69,8 @@ struct slr_ring_header {
     int64_t created_ns;
     uint8_t boot_id[16];
     uint32_t content;
+    uint32_t schema_size; /* bytes of the schema behind the payload; 0: none */
+    uint64_t schema_hash; /* FNV-1a of these bytes */
     /* Written by the process that removes the topic. */
     alignas(64) _Atomic uint64_t removed;
     /* Written by publishers; each on a cache line of its own. */
@@ -79,7 +81,7 @@ struct slr_ring_header {
 
 struct slr_writer {
     _Atomic uint64_t state; /* {incarnation, kind}: free, or SLR_KIND_WRITER */
-    _Atomic uint64_t want;  /* announced: the size and count of the owner's newest claim (slr_announced); stable until tail passes that claim */
+    _Atomic uint64_t announced; /* the size and count of the owner's newest claim (slr_announced); stable until tail passes that claim */
     _Atomic uint64_t published; /* by all owners of the entry, so that the total of the topic is a sum */
     _Atomic uint64_t bytes;
     _Atomic uint64_t published_before; /* by owners before this one */
@@ -109,8 +111,8 @@ struct slr_readers_header {
     uint32_t reader_count;
     uint32_t cursor_count;
     alignas(64) _Atomic uint32_t wake;        /* futex of readers waiting for a message */
-    _Atomic uint32_t orphan;                  /* always 0: on it the kernel wakes one reader for a dead publisher (death_wake.h) */
-    _Atomic uint32_t mute;                    /* not 0: a publisher cannot wake readers */
+    _Atomic uint32_t death_wake;                  /* always 0: on it the kernel wakes one reader for a dead publisher (death_wake.h) */
+    _Atomic uint32_t cannot_wake;                    /* not 0: a publisher cannot wake readers */
     alignas(64) _Atomic uint32_t space;       /* futex of publishers waiting for space */
     alignas(64) _Atomic uint32_t high_reader; /* entries from this one on were never used */
     _Atomic uint32_t high_cursor;
@@ -167,12 +169,14 @@ struct slr_cursor {
     X(ring_header, created_ns, 120, 8)    \
     X(ring_header, boot_id, 128, 16)      \
     X(ring_header, content, 144, 4)       \
+    X(ring_header, schema_size, 148, 4)   \
+    X(ring_header, schema_hash, 152, 8)   \
     X(ring_header, removed, 192, 8)       \
     X(ring_header, tail, 256, 8)          \
     X(ring_header, oldest, 320, 8)        \
     X(ring_header, freed, 384, 8)         \
     X(writer, state, 0, 8)                \
-    X(writer, want, 8, 8)                 \
+    X(writer, announced, 8, 8)                 \
     X(writer, published, 16, 8)           \
     X(writer, bytes, 24, 8)               \
     X(writer, published_before, 32, 8)    \
@@ -195,8 +199,8 @@ struct slr_cursor {
     X(readers_header, reader_count, 56, 4) \
     X(readers_header, cursor_count, 60, 4) \
     X(readers_header, wake, 64, 4)        \
-    X(readers_header, orphan, 68, 4)      \
-    X(readers_header, mute, 72, 4)        \
+    X(readers_header, death_wake, 68, 4)      \
+    X(readers_header, cannot_wake, 72, 4)        \
     X(readers_header, space, 128, 4)      \
     X(readers_header, high_reader, 192, 4) \
     X(readers_header, high_cursor, 196, 4) \

@@ -50,7 +50,8 @@ static int check_ring(int fd, const char *topic, const struct slr_ring_header *h
                                .slot_count = h->slot_count,
                                .writer_count = h->writer_count,
                                .reader_count = h->reader_count,
-                               .cursor_count = h->cursor_count};
+                               .cursor_count = h->cursor_count,
+                               .schema_size = h->schema_size};
     if (!slr_geometry_compute(g) || h->page_size != SLR_PAGE || h->file_size != g->ring_size ||
         h->writers_offset != g->writers_offset || h->slots_offset != g->slots_offset ||
         h->passed_offset != g->passed_offset || h->abandoned_offset != g->abandoned_offset ||
@@ -80,20 +81,20 @@ static int check_readers(const char *topic, const struct slr_readers_header *h, 
     return SLIPRING_OK;
 }
 
-/* Map the file, and its payload once more behind it. */
+/* Map the file up to the schema, and its payload once more behind that. */
 static int map_ring(struct slr_segment *s, int fd, const struct slr_geometry *g) {
     int protection = s->ring_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    bool populate = s->prefault && g->ring_size <= POPULATE_UP_TO;
+    bool populate = s->prefault && g->schema_offset <= POPULATE_UP_TO;
     int flags = MAP_SHARED | MAP_FIXED | (populate ? MAP_POPULATE : 0);
-    s->ring_span = g->ring_size + g->capacity;
+    s->ring_span = g->schema_offset + g->capacity;
     uint8_t *base = mmap(NULL, s->ring_span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         s->ring_span = 0;
         return slr_error_errno("cannot reserve address space for the ring");
     }
     s->ring = (struct slr_ring_header *)base;
-    if (mmap(base, g->ring_size, protection, flags, fd, 0) == MAP_FAILED ||
-        mmap(base + g->ring_size, g->capacity, protection, flags, fd, (off_t)g->payload_offset) == MAP_FAILED)
+    if (mmap(base, g->schema_offset, protection, flags, fd, 0) == MAP_FAILED ||
+        mmap(base + g->schema_offset, g->capacity, protection, flags, fd, (off_t)g->payload_offset) == MAP_FAILED)
         return slr_error_errno("cannot map the ring");
     s->writer = (struct slr_writer *)(base + g->writers_offset);
     s->slot = (struct slr_slot *)(base + g->slots_offset);
@@ -151,6 +152,9 @@ static int check_and_map(struct slr_segment *s, int ring_fd, int readers_fd, con
     s->writer_count = g.writer_count;
     s->reader_count = g.reader_count;
     s->cursor_count = g.cursor_count;
+    s->schema_size = g.schema_size;
+    s->schema_offset = g.schema_offset;
+    s->schema_hash = ring.schema_hash;
     s->delivery = (int)ring.delivery;
     s->writers = (int)ring.writers;
     s->content = (int)ring.content;

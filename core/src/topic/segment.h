@@ -19,7 +19,8 @@ enum slr_access { SLR_PUBLISH, SLR_SUBSCRIBE, SLR_INSPECT };
 struct slr_segment {
     /* Checked once against the size of the mapping; afterwards only these copies are used. */
     uint64_t generation, slot_count, slot_mask, capacity, payload_mask;
-    uint32_t slot_shift, writer_count, reader_count, cursor_count;
+    uint32_t slot_shift, writer_count, reader_count, cursor_count, schema_size;
+    uint64_t schema_offset, schema_hash;
     int delivery, writers, content;
     bool ring_writable, readers_writable, prefault;
 
@@ -60,6 +61,14 @@ static inline uint64_t slr_segment_writer_offset(uint32_t entry) {
 static inline uint64_t slr_segment_reader_offset(uint32_t entry) {
     return SLR_PAGE + (uint64_t)entry * SLR_READER_SIZE;
 }
+/* schema.c. The schema follows the mapped part of <topic>.ring and is read from the file. *size is its size, 0 without one; it is
+ * copied if it fits into room. */
+int slr_segment_schema(const struct slr_segment *segment, void *buffer, size_t room, size_t *size);
+/* Compare it with the schema of the settings: OK, or SCHEMA_MISMATCH. Settings without a schema accept any. */
+int slr_segment_match_schema(const struct slr_segment *segment, const slipring_settings *settings, const char *topic);
+/* Write a schema into a new file; *hash is for its header. */
+int slr_schema_write(int fd, const slipring_settings *settings, uint64_t offset, uint64_t *hash);
+
 uint64_t slr_segment_cursor_offset(const struct slr_segment *segment, uint32_t entry);
 
 #endif

@@ -5,7 +5,7 @@
  * Every thread has registered a list of robust mutexes with the kernel (set_robust_list(2); the C library does it). The head
  * of the list has a word for the mutex that the thread is releasing at the moment, list_op_pending. A thread may die after it
  * has released a mutex and before it has woken a waiter. So at the death of a thread, by whatever cause, the kernel wakes one
- * sleeper on that word if the futex word names no owner. The word `orphan` of a topic is a mutex that never has an owner.
+ * sleeper on that word if the futex word names no owner. The word `death_wake` of a topic is a mutex that never has an owner.
  * Setting and clearing a death wake is one store each to memory of this thread.
  *
  * The kernel wakes one of several sleepers. That one wakes the others. It set the same death wake before it fell asleep, so its
@@ -32,11 +32,11 @@ extern _Thread_local struct robust_list_head *slr_death_wake_list SLR_DEATH_WAKE
 SLR_COLD struct robust_list_head *slr_death_wake_find(void); /* once for each thread */
 void slr_death_wake_forget(void); /* in a forked child: the kernel has no list of it yet */
 
-/* Set the death wake until it is cleared or replaced. orphan must stay mapped until then. */
-static inline void slr_death_wake_set(const _Atomic uint32_t *orphan) {
+/* Set the death wake until it is cleared or replaced. the word must stay mapped until then. */
+static inline void slr_death_wake_set(const _Atomic uint32_t *word) {
     struct robust_list_head *head = slr_death_wake_list;
     if (__builtin_expect(!head, 0)) head = slr_death_wake_find();
-    uintptr_t entry = (uintptr_t)orphan - (uintptr_t)head->futex_offset;
+    uintptr_t entry = (uintptr_t)word - (uintptr_t)head->futex_offset;
     *(struct robust_list *volatile *)&head->list_op_pending = (struct robust_list *)entry;
     slr_fence_compiler(); /* before the store that makes a wake-up necessary. Partner: the kernel, in this thread */
 }

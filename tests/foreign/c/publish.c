@@ -100,8 +100,8 @@ static bool claim_of_many(struct publisher *p, uint64_t reserved, uint64_t *seq,
                 return false;
             continue;
         }
-        put(writer_of(t, p->entry) + W_WANT, reserved);
-        step("claim.want");
+        put(writer_of(t, p->entry) + W_ANNOUNCED, reserved);
+        step("claim.announced");
         if (!swap(slot_of(t, i) + S_WORD, word, slot_word(CLAIMED, p->entry, lap_of(t, i))))
             continue;
         step("claim.word");

@@ -212,7 +212,7 @@ static void tell_publishers(struct subscriber *s, bool read_all)
 // 11.2
 static int64_t slice_after(const struct topic *t, int64_t slice)
 {
-    bool mute = get32(t->readers + DH_MUTE) != 0;
+    bool mute = get32(t->readers + DH_CANNOT_WAKE) != 0;
     return mute && slice * 2 > LAST_MUTE_SLICE_NS ? LAST_MUTE_SLICE_NS : slice * 2;
 }
 

@@ -53,7 +53,7 @@ bool help(const struct topic *t, uint64_t i, uint64_t word)
 {
     if (word_writer(word) >= t->writer_count)
         return false;
-    uint64_t start = get(slot_of(t, i - 1) + S_END), want = get(writer_of(t, word_writer(word)) + W_WANT);
+    uint64_t start = get(slot_of(t, i - 1) + S_END), want = get(writer_of(t, word_writer(word)) + W_ANNOUNCED);
     uint64_t size = want & 0xffffffffffff, count = (want >> 48) + 1;
     if (get(t->ring + RH_TAIL) != i)
         return true;

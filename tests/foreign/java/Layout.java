@@ -4,8 +4,8 @@
 final class Layout {
     static final long RING_MAGIC = 0x31474e5250494c53L;
     static final long READERS_MAGIC = 0x3152445250494c53L;
-    static final long LAYOUT_HASH = 0x0129fbf1b18c69a4L;
-    static final int LAYOUT_VERSION = 3;
+    static final long LAYOUT_HASH = 0xcac9ff5e7b6ff6a7L;
+    static final int LAYOUT_VERSION = 4;
     static final int PAGE = 4096;
 
     static final int WRITER_SIZE = 128;
@@ -33,6 +33,7 @@ final class Layout {
     static final int MAX_WRITERS = 4096;
     static final int MAX_READERS = 65536;
     static final int MAX_CURSORS = 4096;
+    static final int MAX_SCHEMA = 1048576;
     static final int MAX_NAME = 255; // bytes of a type, and of a sender
 
     static final int H_MAGIC = 0; // both headers
@@ -58,6 +59,7 @@ final class Layout {
     static final int RH_CREATED_NS = 120;
     static final int RH_BOOT_ID = 128;
     static final int RH_CONTENT = 144;
+    static final int RH_SCHEMA_SIZE = 148;
     static final int RH_REMOVED = 192;
     static final int RH_TAIL = 256;
     static final int RH_OLDEST = 320;
@@ -68,13 +70,13 @@ final class Layout {
     static final int DH_READER_COUNT = 56;
     static final int DH_CURSOR_COUNT = 60;
     static final int DH_WAKE = 64;
-    static final int DH_MUTE = 72;
+    static final int DH_CANNOT_WAKE = 72;
     static final int DH_SPACE = 128;
     static final int DH_HIGH_READER = 192;
     static final int DH_HIGH_CURSOR = 196;
 
     static final int W_STATE = 0; // writer
-    static final int W_WANT = 8;
+    static final int W_ANNOUNCED = 8;
     static final int W_PUBLISHED = 16;
     static final int W_BYTES = 24;
     static final int W_PUBLISHED_BEFORE = 32;

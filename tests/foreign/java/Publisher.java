@@ -128,7 +128,7 @@ final class Publisher {
                 }
                 continue;
             }
-            t.ring.put(t.writer(entry) + Layout.W_WANT, reserved);
+            t.ring.put(t.writer(entry) + Layout.W_ANNOUNCED, reserved);
             if (t.ring.swap(at + Layout.S_WORD, word, Layout.word(Layout.CLAIMED, entry, t.lap(i)))) {
                 VarHandle.releaseFence();
                 t.ring.poke(at + Layout.S_END, begin + reserved);

@@ -41,7 +41,7 @@ final class Sweep {
         }
         int owner = Layout.writer(word);
         long start = t.ring.get(t.slot(i - 1) + Layout.S_END);
-        long want = t.ring.get(t.writer(owner) + Layout.W_WANT);
+        long want = t.ring.get(t.writer(owner) + Layout.W_ANNOUNCED);
         long size = want & 0xffffffffffffL;
         long count = (want >>> 48) + 1;
         if (t.ring.get(Layout.RH_TAIL) != i) {

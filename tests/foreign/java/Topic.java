@@ -135,7 +135,10 @@ final class Topic {
         check(r.getLong(Layout.RH_PASSED_OFFSET) == passedAt, "offsets");
         check(r.getLong(Layout.RH_ABANDONED_OFFSET) == abandonedAt, "offsets");
         check(r.getLong(Layout.RH_PAYLOAD_OFFSET) == payloadAt, "offsets");
-        check(r.getLong(Layout.H_FILE_SIZE) == payloadAt + capacity && ringFile.size() == payloadAt + capacity, "size");
+        int schemaSize = r.getInt(Layout.RH_SCHEMA_SIZE);
+        check(schemaSize >= 0 && schemaSize <= Layout.MAX_SCHEMA, "the size of the schema");
+        long size = payloadAt + capacity + Layout.roundUp(schemaSize, Layout.PAGE);
+        check(r.getLong(Layout.H_FILE_SIZE) == size && ringFile.size() == size, "size");
         check(r.getLong(Layout.H_GENERATION) != 0 && (!oneWriter || writerCount == 1), "settings");
         byte[] found = new byte[16];
         r.get(Layout.RH_BOOT_ID, found);

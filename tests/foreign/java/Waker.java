@@ -41,7 +41,7 @@ class Waker {
 
     /** Of one that is about to publish. */
     void announce(Shared readers) {
-        readers.pokeInt(Layout.DH_MUTE, 1);
+        readers.pokeInt(Layout.DH_CANNOT_WAKE, 1);
     }
 
     void call(Shared readers, int at, int marked) {}

@@ -48,6 +48,7 @@ static void every_header_word(void) {
     static const uint64_t values[] = {0, 1, 7, 4095, 4096, UINT64_MAX, INT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 40};
     for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
         for (off_t offset = 0; offset < 112; offset += 8) poke_word("ring", offset, values[v]);
+        poke_word("ring", 144, values[v] | UINT64_C(1) << 32); /* content and the size of the schema */
         for (off_t offset = 0; offset < 64; offset += 8) poke_word("readers", offset, values[v]);
     }
 }

@@ -30,7 +30,7 @@ static int open_ring(const char *path)
     if (file < 0 || fstat(file, &facts) != 0 || facts.st_size < 4096)
         return 0;
     ring = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_SHARED, file, 0);
-    if (ring == MAP_FAILED || GET(0) != UINT64_C(0x31474e5250494c53) || GET(16) != UINT64_C(0x0129fbf1b18c69a4))
+    if (ring == MAP_FAILED || GET(0) != UINT64_C(0x31474e5250494c53) || GET(16) != UINT64_C(0xcac9ff5e7b6ff6a7))
         return 0; // another magic or layout hash
     slots = GET(SLOT_COUNT), capacity = GET(CAPACITY);
     slots_at = GET(SLOTS), passed_at = GET(PASSED), payload_at = GET(PAYLOAD);
