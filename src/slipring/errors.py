@@ -100,6 +100,8 @@ class TopicExists(SlipringError):
 class SchemaMismatch(SlipringError):
     """The topic has another schema: `field` names the first difference, `found` and `asked` are its types."""
 
+    code = -21
+
     def __init__(
         self,
         message: str = "",
@@ -262,6 +264,6 @@ def from_core(code: int, message: str, argument: str, errno: int, found: str, as
     cls = BY_CODE.get(code, SlipringError)
     if issubclass(cls, _SystemError):
         return cls(message, argument=argument, errno=errno)
-    if cls is TopicExists:
-        return TopicExists(message, argument=argument, found=found, asked=asked)
+    if cls is TopicExists or cls is SchemaMismatch:
+        return cls(message, argument=argument, found=found, asked=asked)
     return cls(message, argument=argument)

@@ -16,6 +16,7 @@ static PyMethodDef functions[] = {{"set_error_factory", set_error_factory, METH_
                                   {"topic_create", topic_create, METH_VARARGS, NULL},
                                   {"topic_remove", topic_remove, METH_VARARGS, NULL},
                                   {"topic_stats", topic_stats, METH_VARARGS, NULL},
+                                  {"topic_schema", topic_schema, METH_VARARGS, NULL},
                                   {"topic_sweep", topic_sweep, METH_VARARGS, NULL},
                                   {"topic_repair", topic_repair, METH_VARARGS, NULL},
                                   {"topic_verify", topic_verify, METH_VARARGS, NULL},
@@ -48,7 +49,7 @@ static bool of_main_interpreter(void) {
 static int execute(PyObject *module) {
     if (!of_main_interpreter()) return -1;
     bool ready = bytes_ready() && message_type_ready(module) && publisher_type_ready(module) && subscriber_type_ready(module) &&
-                 region_type_ready(module) && view_type_ready(module) && loan_type_ready(module) &&
+                 region_type_ready(module) && view_type_ready(module) && decoder_type_ready(module) && loan_type_ready(module) &&
                  bell_type_ready(module) && inspector_type_ready(module) && range_type_ready(module) && cells_types_ready(module) &&
                  pool_ready() && frame_writer_type_ready(module) && frame_reader_type_ready(module) && add_codes(module);
     return ready ? 0 : -1;

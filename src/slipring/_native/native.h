@@ -125,6 +125,7 @@ bool text_get(PyObject *object, const char *argument, const char **data, Py_ssiz
 typedef struct Message {
     PyObject_HEAD
     PyObject *body, *sender, *type, *topic;
+    PyObject *value; /* of a typed topic: its Decoder, then the value; NULL: the value is the body */
     unsigned long long seq;
     long long time_ns;
 } Message;
@@ -133,6 +134,9 @@ typedef struct Publisher {
     PyObject_HEAD
     slipring_publisher *pub;
     PyObject *topic, *sender;
+    PyObject *schema; /* bytes; NULL: the topic has none */
+    PyObject *codec;  /* of a typed topic: encode, send_many, loan; else NULL */
+    PyObject *encode; /* of the codec; NULL until the first send */
     struct handle handle;
 } Publisher;
 
@@ -175,6 +179,9 @@ typedef struct Subscriber {
     PyObject_HEAD
     slipring_subscriber *sub; /* NULL until the topic exists */
     PyObject *topic, *arguments;
+    PyObject *reading; /* (topic, schema or None) -> Decoder, of this subscriber; None: it accepts any topic as it is */
+    PyObject *schema;  /* bytes; NULL: the topic has none */
+    PyObject *decoder; /* NULL: values are bodies */
     char *bus_path, *topic_name;
     slipring_counts last_counts; /* of a closed subscriber */
     double spin_us;
@@ -191,6 +198,7 @@ bool publisher_type_ready(PyObject *module);
 bool subscriber_type_ready(PyObject *module);
 bool region_type_ready(PyObject *module);
 bool view_type_ready(PyObject *module);
+bool decoder_type_ready(PyObject *module);
 bool loan_type_ready(PyObject *module);
 bool bell_type_ready(PyObject *module);
 bool cells_types_ready(PyObject *module);
@@ -199,9 +207,20 @@ bool frame_reader_type_ready(PyObject *module);
 bool inspector_type_ready(PyObject *module);
 bool range_type_ready(PyObject *module);
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
+/* Publisher[Imu], for type checkers: the same class. */
+#define GENERIC {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL}
 
-/* Steals body; borrows the rest. */
-PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, uint64_t seq, int64_t time_ns);
+/* Steals body; borrows the rest. value: a Decoder, or the value; NULL: the body. */
+PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, PyObject *value, uint64_t seq,
+                      int64_t time_ns);
+/* messages/decoder.c */
+bool decoder_check(PyObject *object);
+PyObject *decoder_value(PyObject *decoder, PyObject *body, PyObject *topic, uint64_t seq);
+/* Calls locate(error, topic, seq), which adds the place to the exception. seq is None before a message has one. */
+COLD void locate_error(PyObject *locate, PyObject *topic, PyObject *seq);
+/* A schema that the core copies with one of its functions: *out is bytes, or NULL if the topic has none. */
+typedef int (*schema_getter)(const void *handle, void *buffer, size_t room, size_t *size);
+bool schema_get(schema_getter get, const void *handle, PyObject **out);
 
 /* Memory of the ring behind the buffer protocol; `done` is called once, when the last buffer is released. */
 PyObject *region_new(PyObject *owner, void *data, Py_ssize_t size, bool writable, void (*done)(PyObject *owner, uint64_t seq),
@@ -222,6 +241,10 @@ COLD PyObject *raise_unsent(Publisher *self, int code);
 PyObject *open_claims(const char *bus, const char *topic);
 /* The given time-out, or the default of the topic if it is NULL. */
 bool publisher_timeout(Publisher *self, PyObject *given, struct timeout *out);
+PyObject *publisher_call_codec(Publisher *self, const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *publisher_send_records(PyObject *self, PyObject *args);
+PyObject *publisher_send_many_raw(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *publisher_loan_raw(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *publisher_send_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 int publisher_claim(Publisher *self, size_t size, PyObject *type_text, PyObject *timeout_value, slipring_claim *out);
 PyObject *publisher_send_precommit(PyObject *self, PyObject *args);
@@ -248,6 +271,7 @@ PyObject *native_keep(PyObject *module, PyObject *args);
 PyObject *topic_create(PyObject *module, PyObject *args);
 PyObject *topic_remove(PyObject *module, PyObject *args);
 PyObject *topic_stats(PyObject *module, PyObject *args);
+PyObject *topic_schema(PyObject *module, PyObject *args);
 PyObject *topic_sweep(PyObject *module, PyObject *args);
 PyObject *topic_repair(PyObject *module, PyObject *args);
 PyObject *topic_verify(PyObject *module, PyObject *args);

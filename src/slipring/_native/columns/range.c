@@ -221,6 +221,21 @@ static PyObject *range_generation(PyObject *object, void *ignored) {
     return PyLong_FromUnsignedLongLong(generation);
 }
 
+static int get_schema(const void *range, void *buffer, size_t room, size_t *size) {
+    return slipring_range_schema(range, buffer, room, size);
+}
+
+static PyObject *range_schema(PyObject *object, void *ignored) {
+    Range *self = (Range *)object;
+    PyObject *schema;
+    (void)ignored;
+    if (!enter(self)) return NULL;
+    bool known = schema_get(get_schema, self->range, &schema);
+    handle_unlock(&self->handle);
+    if (!known || schema) return schema;
+    Py_RETURN_NONE;
+}
+
 static PyObject *range_reliable(PyObject *object, void *ignored) {
     Range *self = (Range *)object;
     (void)ignored;
@@ -239,6 +254,7 @@ static PyMethodDef range_methods[] = {
     {"close", range_close, METH_NOARGS, "Unmap the topic."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef range_attributes[] = {{"generation", range_generation, NULL, "A number that differs between successive topics of one name.", NULL},
+                                         {"schema", range_schema, NULL, "The bytes of the topic's schema, or None.", NULL},
                                          {"reliable", range_reliable, NULL, "Whether the topic is reliable.", NULL},
                                          {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot range_slots[] = {{Py_tp_new, range_new},         {Py_tp_dealloc, range_dealloc},

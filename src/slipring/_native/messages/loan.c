@@ -21,7 +21,7 @@ static struct free_list free_list;
 
 #define COMMITTED UINT64_MAX /* instead of a sequence: there is nothing to abort */
 
-PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *publisher_loan_raw(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static struct signature signature = {"loan", 3, 1, {"size", "type", "timeout"}, {NULL}};
     PyObject *given[3] = {NULL, NULL, NULL};
     if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
@@ -46,6 +46,11 @@ PyObject *publisher_loan(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     loan->used = false;
     loan->claim.seq = 0;
     return (PyObject *)loan;
+}
+
+PyObject *publisher_loan(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    Publisher *self = (Publisher *)object;
+    return self->codec ? publisher_call_codec(self, "loan", args, nargs, kwnames) : publisher_loan_raw(object, args, nargs, kwnames);
 }
 
 /* The region is gone, and no buffer can write any more. A claim that is not committed by now is aborted. */

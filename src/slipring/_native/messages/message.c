@@ -9,7 +9,8 @@
 PyTypeObject *message_type;
 static struct free_list free_list;
 
-PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, uint64_t seq, int64_t time_ns) {
+PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject *topic, PyObject *value, uint64_t seq,
+                      int64_t time_ns) {
     Message *m = free_list_take(&free_list);
     if (!m && !(m = PyObject_New(Message, message_type))) {
         Py_DECREF(body);
@@ -18,6 +19,8 @@ PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject
     Py_INCREF(sender);
     Py_INCREF(type);
     Py_INCREF(topic);
+    Py_XINCREF(value);
+    m->value = value;
     m->body = body;
     m->sender = sender;
     m->type = type;
@@ -28,17 +31,18 @@ PyObject *message_new(PyObject *body, PyObject *sender, PyObject *type, PyObject
 }
 
 static PyObject *message_create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"body", "sender", "type", "seq", "time_ns", "topic", NULL};
-    PyObject *body, *sender = NULL, *kind = NULL, *topic = NULL;
+    static char *names[] = {"body", "sender", "type", "seq", "time_ns", "topic", "value", NULL};
+    PyObject *body, *sender = NULL, *kind = NULL, *topic = NULL, *value = NULL;
     unsigned long long seq = 0;
     long long time_ns = 0;
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|UUKLU:Message", names, &body, &sender, &kind, &seq, &time_ns, &topic))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|UUKLUO:Message", names, &body, &sender, &kind, &seq, &time_ns, &topic,
+                                     &value))
         return NULL;
     PyObject *empty = PyUnicode_FromString("");
     if (!empty) return NULL;
     Py_INCREF(body);
-    PyObject *m = message_new(body, sender ? sender : empty, kind ? kind : empty, topic ? topic : empty, seq, time_ns);
+    PyObject *m = message_new(body, sender ? sender : empty, kind ? kind : empty, topic ? topic : empty, value, seq, time_ns);
     Py_DECREF(empty);
     return m;
 }
@@ -49,7 +53,24 @@ static void message_dealloc(PyObject *self) {
     Py_XDECREF(m->sender);
     Py_XDECREF(m->type);
     Py_XDECREF(m->topic);
+    Py_XDECREF(m->value);
     free_list_give(&free_list, self);
+}
+
+static PyObject *message_value(PyObject *self, void *ignored) {
+    Message *m = (Message *)self;
+    (void)ignored;
+    PyObject *found = m->value ? m->value : m->body;
+    Py_INCREF(found);
+    if (!m->value || !decoder_check(found)) return found;
+    PyObject *value = decoder_value(found, m->body, m->topic, m->seq);
+    if (value && m->value == found) { /* else another thread was faster */
+        Py_INCREF(value);
+        m->value = value;
+        Py_DECREF(found);
+    }
+    Py_DECREF(found);
+    return value;
 }
 
 #define SHOWN 64 /* bytes of a body in its repr */
@@ -70,10 +91,11 @@ static PyObject *message_repr(PyObject *self) {
 static PyObject *message_reduce(PyObject *self, PyObject *ignored) {
     Message *m = (Message *)self;
     (void)ignored;
-    return Py_BuildValue("O(OOOKLO)", message_type, m->body, m->sender, m->type, m->seq, m->time_ns, m->topic);
+    if (!m->value) return Py_BuildValue("O(OOOKLO)", message_type, m->body, m->sender, m->type, m->seq, m->time_ns, m->topic);
+    return Py_BuildValue("O(OOOKLOO)", message_type, m->body, m->sender, m->type, m->seq, m->time_ns, m->topic, m->value);
 }
 
-static PyMethodDef message_methods[] = {{"__reduce__", message_reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef message_methods[] = {{"__reduce__", message_reduce, METH_NOARGS, NULL}, GENERIC, {NULL, NULL, 0, NULL}};
 
 static PyObject *message_compare(PyObject *self, PyObject *other, int op) {
     if (Py_TYPE(other) != message_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
@@ -93,6 +115,9 @@ static Py_hash_t message_hash(PyObject *self) {
     return hash == -1 ? -2 : hash;
 }
 
+static PyGetSetDef message_getset[] = {
+    {"value", message_value, NULL, "the decoded body on a typed topic, else the body", NULL}, {NULL, NULL, NULL, NULL, NULL}};
+
 static PyMemberDef message_members[] = {
     {"body", T_OBJECT_EX, offsetof(Message, body), READONLY, "the contents: bytes, or a memoryview inside view()"},
     {"sender", T_OBJECT_EX, offsetof(Message, sender), READONLY, "the name of its sender"},
@@ -110,6 +135,7 @@ static PyType_Slot message_slots[] = {{Py_tp_doc, "Message(body, sender='', type
                                       {Py_tp_richcompare, message_compare},
                                       {Py_tp_hash, message_hash},
                                       {Py_tp_members, message_members},
+                                      {Py_tp_getset, message_getset},
                                       {Py_tp_methods, message_methods},
                                       {0, NULL}};
 static PyType_Spec message_spec = {

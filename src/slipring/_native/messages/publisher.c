@@ -32,6 +32,10 @@ void publisher_leave(Publisher *self) {
     publisher_unpin(self);
 }
 
+static int get_schema(const void *pub, void *buffer, size_t room, size_t *size) {
+    return slipring_publisher_schema(pub, buffer, room, size);
+}
+
 static PyObject *publisher_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     const char *bus_path, *sender, *topic_name;
     PyObject *topic, *sender_object, *settings_dict;
@@ -55,7 +59,7 @@ static PyObject *publisher_new(PyTypeObject *type, PyObject *args, PyObject *kwa
             raise_code_at(code, bus_path);
         }
     }
-    if (PyErr_Occurred()) {
+    if (PyErr_Occurred() || !schema_get(get_schema, self->pub, &self->schema)) {
         Py_DECREF(self);
         return NULL;
     }
@@ -73,6 +77,9 @@ static void publisher_dealloc(PyObject *object) {
     handle_clear(&self->handle);
     Py_XDECREF(self->topic);
     Py_XDECREF(self->sender);
+    Py_XDECREF(self->schema);
+    Py_XDECREF(self->codec);
+    Py_XDECREF(self->encode);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
@@ -185,15 +192,74 @@ static COLD PyObject *send_anything(Publisher *self, PyObject *const *given) {
     return seq;
 }
 
+static inline PyObject *send_body(Publisher *self, PyObject *const *given) {
+    if (PyBytes_CheckExact(given[0]) && bytes_size(given[0]) < LARGE_COPY && !given[2]) {
+        PyObject *sent = send_bytes_now(self, given[0], given[1]);
+        if (sent || PyErr_Occurred()) return sent;
+    }
+    return send_anything(self, given);
+}
+
+static COLD PyObject *wrong_value(Publisher *self) {
+    PyObject *kind, *error, *trace;
+    PyErr_Fetch(&kind, &error, &trace);
+    PyObject *locate = PyObject_GetAttrString(self->codec, "locate");
+    if (locate) {
+        PyErr_Restore(kind, error, trace);
+        locate_error(locate, self->topic, Py_None);
+        Py_DECREF(locate);
+        return NULL;
+    }
+    Py_XDECREF(kind);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    return NULL;
+}
+
+/* Encodes the value first: a wrong one raises before anything is claimed. */
+static PyObject *send_value(Publisher *self, PyObject *const *given) {
+    if (!self->encode && !(self->encode = PyObject_GetAttrString(self->codec, "encode"))) return NULL;
+    PyObject *body = PyObject_CallFunctionObjArgs(self->encode, given[0], NULL);
+    if (!body) return wrong_value(self);
+    PyObject *encoded[3] = {body, given[1], given[2]};
+    PyObject *sent = send_body(self, encoded);
+    Py_DECREF(body);
+    return sent;
+}
+
 static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static struct signature signature = {"send", 3, 1, {"body", "type", "timeout"}, {NULL}};
     PyObject *given[3] = {nargs ? args[0] : NULL, NULL, NULL};
     if ((nargs != 1 || kwnames) && !arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
-    if (PyBytes_CheckExact(given[0]) && bytes_size(given[0]) < LARGE_COPY && !given[2]) {
-        PyObject *sent = send_bytes_now((Publisher *)object, given[0], given[1]);
-        if (sent || PyErr_Occurred()) return sent;
+    if (((Publisher *)object)->codec) return send_value((Publisher *)object, given);
+    return send_body((Publisher *)object, given);
+}
+
+static PyObject *publisher_send_raw(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static struct signature signature = {"send_raw", 3, 1, {"body", "type", "timeout"}, {NULL}};
+    PyObject *given[3] = {NULL, NULL, NULL};
+    if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
+    return send_body((Publisher *)object, given);
+}
+
+/* codec.name(publisher, the arguments of the call) */
+PyObject *publisher_call_codec(Publisher *self, const char *name, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *method = PyObject_GetAttrString(self->codec, name), *positions = PyTuple_New(nargs + 1), *names = NULL, *result = NULL;
+    Py_ssize_t named = kwnames ? PyTuple_Size(kwnames) : 0;
+    if (method && positions && (named == 0 || (names = PyDict_New()))) {
+        bool ready = true;
+        for (Py_ssize_t i = -1; i < nargs; i++) {
+            PyObject *item = i < 0 ? (PyObject *)self : args[i];
+            Py_INCREF(item);
+            ready = PyTuple_SetItem(positions, i + 1, item) == 0 && ready;
+        }
+        for (Py_ssize_t i = 0; i < named; i++) ready = ready && PyDict_SetItem(names, PyTuple_GetItem(kwnames, i), args[nargs + i]) == 0;
+        if (ready) result = PyObject_Call(method, positions, names);
     }
-    return send_anything((Publisher *)object, given);
+    Py_XDECREF(method);
+    Py_XDECREF(positions);
+    Py_XDECREF(names);
+    return result;
 }
 
 /* _send_as(body, type, sender, time_ns, timeout): sends a message in the name of another sender. */
@@ -279,22 +345,52 @@ static PyObject *publisher_closed(PyObject *object, void *ignored) {
     return PyBool_FromLong(!self->pub || self->handle.closing);
 }
 
+static PyObject *get_codec(PyObject *object, void *ignored) {
+    (void)ignored;
+    PyObject *codec = ((Publisher *)object)->codec ? ((Publisher *)object)->codec : Py_None;
+    Py_INCREF(codec);
+    return codec;
+}
+
+/* Once, before the publisher is handed out. */
+static int set_codec(PyObject *object, PyObject *codec, void *ignored) {
+    Publisher *self = (Publisher *)object;
+    (void)ignored;
+    if (!codec || self->codec) {
+        PyErr_SetString(PyExc_AttributeError, "the codec of a publisher is set once");
+        return -1;
+    }
+    Py_INCREF(codec);
+    self->codec = codec;
+    return 0;
+}
+
 static PyMemberDef publisher_members[] = {{"topic", T_OBJECT_EX, offsetof(Publisher, topic), READONLY, NULL},
+                                          {"_schema", T_OBJECT, offsetof(Publisher, schema), READONLY, NULL},
                                           {"sender", T_OBJECT_EX, offsetof(Publisher, sender), READONLY, NULL},
                                           {NULL, 0, 0, 0, NULL}};
-static PyGetSetDef publisher_getset[] = {{"closed", publisher_closed, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef publisher_getset[] = {{"closed", publisher_closed, NULL, NULL, NULL},
+                                         {"_codec", get_codec, set_codec, NULL, NULL},
+                                         {NULL, NULL, NULL, NULL, NULL}};
 
 #define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 static PyMethodDef publisher_methods[] = {
     {"send", FASTCALL(publisher_send),
      "send($self, /, body, type='', timeout=...)\n--\n\n"
      "Send one message and return its sequence.\n\n"
-     "body: any object with a buffer. timeout: None waits for room, 0 never waits, expiry raises Full; by default reliable\n"
-     "topics wait and lossy ones do not."},
+     "body: any object with a buffer; on a typed topic an object of the schema. timeout: None waits for room, 0 never\n"
+     "waits, expiry raises Full; by default reliable topics wait and lossy ones do not."},
     {"send_many", FASTCALL(publisher_send_many),
      "send_many($self, /, bodies, type='', timeout=...)\n--\n\n"
      "Send many messages and return the last one's sequence, or None if there are none.\n\n"
      "Every body is checked before the first is sent. timeout as in send, for all together."},
+    {"send_raw", FASTCALL(publisher_send_raw),
+     "send_raw($self, /, body, type='', timeout=...)\n--\n\n"
+     "Send the bytes of body as they are, on a typed topic too, and return the sequence. As send on an untyped topic."},
+    {"_send_many_raw", FASTCALL(publisher_send_many_raw), NULL},
+    {"_send_records", publisher_send_records, METH_VARARGS, NULL},
+    {"_loan_raw", FASTCALL(publisher_loan_raw), NULL},
+    GENERIC,
     {"_send_as", FASTCALL(publisher_send_as), NULL},
     {"loan", FASTCALL(publisher_loan),
      "loan($self, /, size, type='', timeout=...)\n--\n\n"

@@ -34,7 +34,7 @@ static PyObject *message_into(Subscriber *self, PyObject *buffer, const slipring
     Py_INCREF(type);
     PyObject *whole = PyMemoryView_FromObject(buffer), *part = whole ? PySequence_GetSlice(whole, 0, m->size) : NULL;
     Py_XDECREF(whole);
-    PyObject *message = part ? message_new(part, sender, type, self->topic, m->seq, m->time_ns) : NULL;
+    PyObject *message = part ? message_new(part, sender, type, self->topic, self->decoder, m->seq, m->time_ns) : NULL;
     Py_DECREF(sender);
     Py_DECREF(type);
     return message;
@@ -71,7 +71,7 @@ static int try_recv(Subscriber *self, Py_buffer *into, PyObject *into_object, Py
                 return 1;
             }
             *out = into ? message_into(self, into_object, &m)
-                        : message_new(body, self->names.sender, self->names.type, self->topic, m.seq, m.time_ns);
+                        : message_new(body, self->names.sender, self->names.type, self->topic, self->decoder, m.seq, m.time_ns);
             return *out ? SLIPRING_OK : 1;
         }
         Py_XDECREF(body);
@@ -183,7 +183,7 @@ static bool take(void *context, const slipring_message *m) {
     PyObject *body = PyBytes_FromStringAndSize(NULL, m->size), *message = NULL;
     if (body) {
         slipring_copy(bytes_data(body), m->body, m->size);
-        message = message_new(body, self->names.sender, self->names.type, self->topic, m->seq, m->time_ns);
+        message = message_new(body, self->names.sender, self->names.type, self->topic, self->decoder, m->seq, m->time_ns);
     }
     if (!message) {
         PyErr_Clear();

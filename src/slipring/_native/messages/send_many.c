@@ -117,7 +117,7 @@ static bool send_all(Publisher *self, struct bodies *b, const char *type, Py_ssi
     return code == SLIPRING_OK;
 }
 
-PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *publisher_send_many_raw(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static struct signature signature = {"send_many", 3, 1, {"bodies", "type", "timeout"}, {NULL}};
     Publisher *self = (Publisher *)object;
     PyObject *given[3] = {NULL, NULL, NULL}, *result = NULL;
@@ -138,4 +138,41 @@ PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_
     }
     bodies_free(&bodies);
     return result;
+}
+
+/* _send_records(bodies, size, type, [timeout]): bodies of equal size, one after the other in one buffer. */
+PyObject *publisher_send_records(PyObject *object, PyObject *args) {
+    Publisher *self = (Publisher *)object;
+    PyObject *buffer, *type_text, *timeout_value = NULL, *result = NULL;
+    Py_ssize_t size, type_size;
+    const char *type;
+    struct timeout timeout;
+    struct body body;
+    struct bodies bodies = {.count = 0};
+    uint64_t last = 0;
+    if (!PyArg_ParseTuple(args, "OnU|O:_send_records", &buffer, &size, &type_text, &timeout_value) || !body_get(buffer, &body))
+        return NULL;
+    if (size <= 0 || body.size % size) {
+        raise_bad_argument("size", "size=%zd must divide the %zd bytes of the bodies", size, body.size);
+    } else if (make_room(&bodies, body.size / size)) {
+        for (size_t i = 0; i < bodies.count; i++) add(&bodies, i, (const char *)body.data + i * (size_t)size, (size_t)size);
+        bodies.tuple = PyTuple_New(0); /* the buffer keeps them */
+        if (bodies.tuple && publisher_enter(self)) {
+            if (text_get(type_text, "type", &type, &type_size) && publisher_timeout(self, timeout_value, &timeout) &&
+                send_all(self, &bodies, type, type_size, &timeout, &last)) {
+                result = bodies.count ? PyLong_FromUnsignedLongLong(last) : Py_None;
+                if (!bodies.count) Py_INCREF(result);
+            }
+            publisher_leave(self);
+        }
+    }
+    bodies_free(&bodies);
+    body_release(&body);
+    return result;
+}
+
+PyObject *publisher_send_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    Publisher *self = (Publisher *)object;
+    return self->codec ? publisher_call_codec(self, "send_many", args, nargs, kwnames)
+                       : publisher_send_many_raw(object, args, nargs, kwnames);
 }

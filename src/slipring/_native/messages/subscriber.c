@@ -35,6 +35,33 @@ static bool texts_parse(PyObject *tuple, const char *argument, struct texts *out
     return true;
 }
 
+static int get_schema(const void *sub, void *buffer, size_t room, size_t *size) {
+    return slipring_subscriber_schema(sub, buffer, room, size);
+}
+
+/* False with an exception: the schema is damaged, or not the one that this subscriber can read. */
+static bool read_schema(Subscriber *self, slipring_subscriber *sub) {
+    PyObject *schema, *decoder = NULL;
+    if (!schema_get(get_schema, sub, &schema)) return false;
+    if (self->reading != Py_None) {
+        decoder = PyObject_CallFunctionObjArgs(self->reading, self->topic, schema ? schema : Py_None, NULL);
+        if (decoder && decoder != Py_None && !decoder_check(decoder)) {
+            raise_wrong_type("reading", "a function that returns a Decoder or None", decoder);
+            Py_CLEAR(decoder);
+        }
+        if (!decoder) {
+            Py_XDECREF(schema);
+            return false;
+        }
+        if (decoder == Py_None) Py_CLEAR(decoder);
+    }
+    Py_XDECREF(self->schema);
+    Py_XDECREF(self->decoder);
+    self->schema = schema;
+    self->decoder = decoder;
+    return true;
+}
+
 /* arguments: (start, start_seq, lossy, conflate, cursor, expires_ns, types, ignore_types, ignore_senders, own) */
 static int open_topic(Subscriber *self, bool topic_is_new) {
     slipring_subscriber_settings how = {0};
@@ -77,7 +104,15 @@ static int open_topic(Subscriber *self, bool topic_is_new) {
     const char *bus_path = self->bus_path, *topic = self->topic_name;
     PyThreadState *state = handle_release_gil(&self->handle);
     code = slipring_subscriber_open(bus_path, topic, &how, &sub);
+    bool readable = true;
+    if (code == SLIPRING_OK) { /* the handle stays busy, so that no other thread attaches meanwhile */
+        PyEval_RestoreThread(state);
+        readable = read_schema(self, sub);
+        state = PyEval_SaveThread();
+        if (!readable) slipring_subscriber_close(sub);
+    }
     handle_retake_gil(&self->handle, state);
+    if (!readable) return -1;
     if (code == SLIPRING_NOT_FOUND) return 0;
     if (code) {
         raise_code_at(code, bus_path);
@@ -110,9 +145,9 @@ static char *copy_text(const char *text) {
 
 static PyObject *subscriber_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     const char *bus_path, *topic_name;
-    PyObject *topic, *arguments;
+    PyObject *topic, *arguments, *reading = Py_None;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "sUO!:Subscriber", &bus_path, &topic, &PyTuple_Type, &arguments)) return NULL;
+    if (!PyArg_ParseTuple(args, "sUO!|O:Subscriber", &bus_path, &topic, &PyTuple_Type, &arguments, &reading)) return NULL;
     Py_ssize_t size;
     if (!(topic_name = PyUnicode_AsUTF8AndSize(topic, &size))) return NULL;
     Subscriber *self = (Subscriber *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
@@ -123,6 +158,8 @@ static PyObject *subscriber_new(PyTypeObject *type, PyObject *args, PyObject *kw
     Py_INCREF(arguments);
     self->topic = topic;
     self->arguments = arguments;
+    Py_INCREF(reading);
+    self->reading = reading;
     if (!handle_init(&self->handle) || !(self->bus_path = copy_text(bus_path)) ||
         !(self->topic_name = copy_text(topic_name)) || attach(self, false) < 0) {
         Py_DECREF(self);
@@ -140,6 +177,9 @@ static void subscriber_dealloc(PyObject *object) {
     PyMem_Free(self->topic_name);
     Py_XDECREF(self->topic);
     Py_XDECREF(self->arguments);
+    Py_XDECREF(self->reading);
+    Py_XDECREF(self->schema);
+    Py_XDECREF(self->decoder);
     names_clear(&self->names);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
@@ -309,6 +349,8 @@ static PyObject *get_attached(PyObject *object, void *ignored) {
 
 static PyMemberDef subscriber_members[] = {
     {"topic", T_OBJECT_EX, offsetof(Subscriber, topic), READONLY, NULL},
+    {"_schema", T_OBJECT, offsetof(Subscriber, schema), READONLY, NULL},
+    {"_decoder", T_OBJECT, offsetof(Subscriber, decoder), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 static PyObject *get_spin_us(PyObject *object, void *ignored) {
     (void)ignored;
@@ -340,6 +382,7 @@ static PyGetSetDef subscriber_getset[] = {{"closed", get_closed, NULL, NULL, NUL
 
 #define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 static PyMethodDef subscriber_methods[] = {
+    GENERIC,
     {"recv", FASTCALL(subscriber_recv),
      "recv($self, /, timeout=None)\n--\n\nReturn the next message, or None after timeout seconds."},
     {"recv_into", FASTCALL(subscriber_recv_into),

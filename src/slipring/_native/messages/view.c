@@ -73,7 +73,7 @@ static PyObject *held_message(Subscriber *self, const slipring_message *m) {
     handle_unlock(&self->handle);
     PyObject *body = region_memoryview(region);
     Py_DECREF(region);
-    if (body) message = message_new(body, sender, type, self->topic, m->seq, m->time_ns);
+    if (body) message = message_new(body, sender, type, self->topic, self->decoder, m->seq, m->time_ns);
     Py_DECREF(sender);
     Py_DECREF(type);
     return message;

@@ -15,14 +15,30 @@ static bool number_item(PyObject *dict, const char *name, uint64_t most, uint64_
     return true;
 }
 
+/* The schema is borrowed from the dict. */
+static bool schema_item(PyObject *dict, const void **schema, size_t *size) {
+    PyObject *value = PyDict_GetItemString(dict, "schema");
+    if (!value || value == Py_None) return true;
+    if (!PyBytes_CheckExact(value)) {
+        raise_wrong_type("schema", "bytes", value);
+        return false;
+    }
+    *schema = bytes_data(value);
+    *size = bytes_size(value);
+    return true;
+}
+
 bool settings_parse(PyObject *dict, slipring_settings *out) {
+    const void *schema = NULL;
+    size_t schema_size = 0;
     uint64_t capacity = 0, slots = 0, delivery = UINT32_MAX, writers = UINT32_MAX, readers = 0, many = 0, cursors = 0, mode = 0,
              content = 0, must_exist = 0;
     if (!number_item(dict, "capacity", UINT64_MAX, &capacity) || !number_item(dict, "slots", UINT64_MAX, &slots) ||
         !number_item(dict, "delivery", 1, &delivery) || !number_item(dict, "writers", 1, &writers) ||
         !number_item(dict, "max_readers", UINT32_MAX, &readers) || !number_item(dict, "max_writers", UINT32_MAX, &many) ||
         !number_item(dict, "max_cursors", UINT32_MAX, &cursors) || !number_item(dict, "mode", UINT32_MAX, &mode) ||
-        !number_item(dict, "content", 1, &content) || !number_item(dict, "must_exist", 1, &must_exist))
+        !number_item(dict, "content", 1, &content) || !number_item(dict, "must_exist", 1, &must_exist) ||
+        !schema_item(dict, &schema, &schema_size))
         return false;
     *out = (slipring_settings){.capacity = capacity,
                                .slots = slots,
@@ -33,7 +49,9 @@ bool settings_parse(PyObject *dict, slipring_settings *out) {
                                .max_cursors = (uint32_t)cursors,
                                .mode = (uint32_t)mode,
                                .content = (int)content,
-                               .must_exist = must_exist != 0};
+                               .must_exist = must_exist != 0,
+                               .schema = schema,
+                               .schema_size = schema_size};
     return true;
 }
 
@@ -61,6 +79,35 @@ PyObject *topic_remove(PyObject *module, PyObject *args) {
     code = slipring_topic_remove(bus, topic);
     Py_END_ALLOW_THREADS
     if (code) return raise_code_at(code, bus);
+    Py_RETURN_NONE;
+}
+
+bool schema_get(schema_getter get, const void *handle, PyObject **out) {
+    size_t size;
+    *out = NULL;
+    int code = get(handle, NULL, 0, &size);
+    if (!code && size && (*out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size))) code = get(handle, bytes_data(*out), size, &size);
+    if (code) raise_code(code);
+    if (code) Py_CLEAR(*out);
+    return !PyErr_Occurred();
+}
+
+static int get_schema(const void *inspector, void *buffer, size_t room, size_t *size) {
+    return slipring_inspector_schema(inspector, buffer, room, size);
+}
+
+/* topic_schema(bus, topic): bytes or None */
+PyObject *topic_schema(PyObject *module, PyObject *args) {
+    const char *bus, *topic;
+    slipring_inspector *inspector;
+    PyObject *schema;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ss", &bus, &topic)) return NULL;
+    int code = slipring_inspector_open(bus, topic, &inspector);
+    if (code) return raise_code_at(code, bus);
+    bool known = schema_get(get_schema, inspector, &schema);
+    slipring_inspector_close(inspector);
+    if (!known || schema) return schema;
     Py_RETURN_NONE;
 }
 
@@ -194,13 +241,13 @@ static bool add_cursors(slipring_inspector *inspector, const slipring_topic_info
 static PyObject *topic_dict(const slipring_topic_info *t, PyObject *claims, PyObject *writers, PyObject *readers,
                             PyObject *cursors) {
     return Py_BuildValue(
-        "{sssssssKsKsIsIsIsIsKsLsIsKsKsKsKsKsKsKsKsOsOsOsO}", "content",
+        "{sssssssKsKsIsIsIsIsKsLsIsKsIsKsKsKsKsKsKsKsOsOsOsO}", "content",
         t->content ? "frames" : "messages", "delivery", t->delivery ? "reliable" : "lossy", "writers",
         t->writers ? "one" : "many", "capacity", (unsigned long long)t->capacity, "slots", (unsigned long long)t->slots,
         "max_readers", (unsigned)t->max_readers, "max_writers", (unsigned)t->max_writers, "max_cursors",
         (unsigned)t->max_cursors, "mode", (unsigned)t->mode, "generation", (unsigned long long)t->generation, "created_ns",
         (long long)t->created_ns, "creator_pid", (unsigned)t->creator_pid, "file_bytes", (unsigned long long)t->file_bytes,
-        "published", (unsigned long long)t->published, "abandoned", (unsigned long long)t->abandoned, "unsettled",
+        "schema_bytes", (unsigned)t->schema_size, "published", (unsigned long long)t->published, "abandoned", (unsigned long long)t->abandoned, "unsettled",
         (unsigned long long)t->unsettled, "bytes", (unsigned long long)t->bytes, "oldest", (unsigned long long)t->oldest,
         "tail", (unsigned long long)t->tail, "retained", lag(t->tail, t->oldest), "open_claims", claims, "publishers",
         writers, "readers", readers, "cursors", cursors);
