@@ -118,11 +118,17 @@ class SchemaMismatch(SlipringError):
 
 
 class Undecodable(SlipringError, ValueError):
-    """A body is not a message of the topic's schema; `field` names the place, "" the whole body."""
+    """A body is not a message of the topic's schema.
+
+    `field` names the place, "" the whole body; `topic` and `seq` name the message. `batch`, of
+    `recv_batch(decode=True)`, has the rows of all other messages that were taken."""
 
     def __init__(self, message: str = "", *, argument: str = "", field: str = "") -> None:
         super().__init__(message, argument=argument)
         self.field = field
+        self.topic = ""
+        self.seq: int | None = None
+        self.batch: object = None
 
 
 class TopicGone(SlipringError):

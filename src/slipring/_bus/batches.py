@@ -35,13 +35,13 @@ def pyarrow() -> types.ModuleType:
     if sys.modules.get("IPython") is not None:
         from . import notebook
 
-        notebook.show_batches(found, _schema(found))
+        notebook.show_batches(found, columns(found))
     return found
 
 
-def _schema(pa: Any) -> arrow.Schema:
+def columns(pa: Any) -> arrow.Schema:
     """Return the columns of `Subscriber.recv_batch`, as the core makes them."""
-    columns: dict[str, Any] = {
+    kinds: dict[str, Any] = {
         "topic": pa.string(),
         "offset": pa.int64(),
         "timestamp": pa.timestamp("us", tz="UTC"),
@@ -49,14 +49,14 @@ def _schema(pa: Any) -> arrow.Schema:
         "type": pa.string(),
         "value": pa.binary(),
     }
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in kinds.items()])
 
 
 def joined(batches: list[arrow.RecordBatch]) -> arrow.RecordBatch:
     """Return one batch with the rows of all."""
     pa = pyarrow()
     if not batches:
-        return pa.RecordBatch.from_pylist([], schema=_schema(pa))
+        return pa.RecordBatch.from_pylist([], schema=columns(pa))
     if len(batches) == 1:
         return batches[0]
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
@@ -65,7 +65,7 @@ def joined(batches: list[arrow.RecordBatch]) -> arrow.RecordBatch:
 def of_messages(messages: list[_native.Message]) -> arrow.RecordBatch:
     """Return messages as one batch."""
     pa = pyarrow()
-    columns = [
+    values = [
         [message.topic for message in messages],
         [message.seq for message in messages],
         [message.time_ns // 1000 for message in messages],
@@ -73,6 +73,6 @@ def of_messages(messages: list[_native.Message]) -> arrow.RecordBatch:
         [message.type for message in messages],
         [bytes(message.body) for message in messages],
     ]
-    found = _schema(pa)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, found, strict=True)]
+    found = columns(pa)
+    arrays = [pa.array(column, field.type) for column, field in zip(values, found, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=found)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeVar, cast
 
 from slipring.errors import Closed, TopicNotFound
 
@@ -21,9 +21,10 @@ from .closing import Closing
 from .frames import streams as frame_streams
 from .member import Member
 from .native import _native
-from .publisher import Publisher
+from .publisher import Publisher, Value
 from .settings import SubscriberSettings
 from .subscriber import Subscriber
+from .typed.reading import Reading
 from .wait import Clock
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from .frames.frames import Frames
     from .frames.store import FrameStore
     from .patterns.subscriber import PatternSubscriber
+    from .schema.declare import Declaration
+    from .schema.topic_schema import Schema
+
+Opened = TypeVar("Opened")
 
 
 class Made(Protocol):
@@ -104,19 +109,45 @@ class Bus(Closing):
         max_readers: int | None = None,
         max_writers: int | None = None,
         max_cursors: int | None = None,
+        schema: type | Declaration | None = None,
+        encoding: str | None = None,
     ) -> None:
-        """Create a topic. Defaults: "16MiB", lossy, many writers, 0o600.
+        """Create a topic. Defaults: "16MiB", lossy, many writers, 0o600, no schema.
 
-        Settings that are given must match a topic that exists already; the others are taken from it."""
+        Settings that are given must match a topic that exists already; the others are taken from it. schema: a class,
+        dtype or other declaration of its messages, stored with the topic; encoding: "msgpack" or "json" for classes."""
         given = settings.given(
             capacity, slots, delivery, writers, mode, max_readers, max_writers, max_cursors
         )
-        self._create(self._topic(topic), given, exist_ok)
+        asked = self._declared(schema, encoding)
+        self._open_typed(self._topic(topic), asked, given, lambda given: self._create(topic, given, exist_ok))
+
+    def _declared(self, schema: Any, encoding: str | None) -> Schema | None:
+        """Return the schema that a program declares, or None when it declares none."""
+        if schema is None and encoding is None:
+            return None
+        from .typed import stored  # untyped topics do without
+
+        return stored.declared(schema, encoding)
+
+    def _open_typed(
+        self,
+        topic: str,
+        asked: Schema | None,
+        given: dict[str, Any],
+        opened: Callable[[dict[str, Any]], Opened],
+    ) -> Opened:
+        """Call `opened` with settings in which the topic opens with the schema asked for, or raise SchemaMismatch."""
+        if asked is None:
+            return opened(given)
+        from .typed import stored
+
+        return stored.open_with(asked, topic, given, lambda: self._stored(topic), opened)
 
     def _create(self, topic: str, given: dict[str, Any], exist_ok: bool) -> None:
         self._make(topic, settings.topic_settings(**given), exist_ok)
 
-    def _make(self, topic: str, checked: dict[str, int], exist_ok: bool) -> None:
+    def _make(self, topic: str, checked: dict[str, Any], exist_ok: bool) -> None:
         directory.make(self.root, self.path)
         _native.topic_create(self.path, topic, checked, exist_ok)
 
@@ -136,8 +167,10 @@ class Bus(Closing):
         max_cursors: int | None = None,
         exist_ok: bool = True,
         must_exist: bool = False,
-    ) -> Publisher:
-        """Return a publisher. Creates the topic when it is missing, with settings as in `create`.
+        schema: type[Value] | Declaration | None = None,
+        encoding: str | None = None,
+    ) -> Publisher[Value]:
+        """Return a publisher. Creates the topic when it is missing, with settings and schema as in `create`.
 
         exist_ok=False raises TopicExists when there is one, must_exist=True TopicNotFound when there is none."""
         if not isinstance(sender, str):
@@ -153,7 +186,17 @@ class Bus(Closing):
             max_cursors,
             must_exist or None,
         )
-        return self._open_publisher(topic, sender, given, exist_ok)
+        asked = self._declared(schema, encoding)
+
+        def opened(given: dict[str, Any]) -> Publisher:
+            return self._open_publisher(topic, sender, given, exist_ok)
+
+        publisher = self._open_typed(topic, asked, given, opened)
+        if publisher._schema is not None:
+            from .typed.publishing import attach
+
+            attach(publisher, publisher._schema, asked)
+        return publisher
 
     def _open_publisher(self, topic: str, sender: str, given: dict[str, Any], exist_ok: bool) -> Publisher:
         checked = settings.topic_settings(**given)
@@ -162,7 +205,7 @@ class Bus(Closing):
             self._make(topic, checked, False)
         return self._publisher(topic, sender, checked)
 
-    def _publisher(self, topic: str, sender: str, checked: dict[str, int]) -> Publisher:
+    def _publisher(self, topic: str, sender: str, checked: dict[str, Any]) -> Publisher:
         directory.make(self.root, self.path)
         publisher = Publisher(self.path, topic, sender, checked)
         self._handles.add(publisher)
@@ -181,14 +224,17 @@ class Bus(Closing):
         ignore_senders: Iterable[str] = (),
         *,
         expires: float | None = None,
-    ) -> Subscriber:
+        schema: type[Value] | Declaration | None = None,
+    ) -> Subscriber[Value]:
         """Return a subscriber. It may come before its topic, and attaches when that appears.
 
         start: "new" (or "latest"), "last", "oldest" (or "earliest"), or a sequence. A topic with a wildcard, such as
-        "cam.*", stands for all topics that match, those that appear later too: a `PatternSubscriber`."""
+        "cam.*", stands for all topics that match, those that appear later too: a `PatternSubscriber`. schema: the class
+        of `Message.value`; it may have fewer fields than the topic's, or more with defaults."""
         given = SubscriberSettings(
-            start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires
-        )
+            start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires,
+            schema=self._declared(schema, None),
+        )  # fmt: skip
         return self._match(topic, given) if settings.is_pattern(topic) else self._subscribe(topic, given)
 
     def _match(self, pattern: str, given: SubscriberSettings) -> Subscriber:
@@ -210,10 +256,10 @@ class Bus(Closing):
 
     def _subscribe(self, topic: str, given: SubscriberSettings) -> Subscriber:
         arguments = given.for_core()
-        return self._subscriber(self._topic(topic), arguments)
+        return self._subscriber(self._topic(topic), arguments, Reading(given.schema))
 
-    def _subscriber(self, topic: str, arguments: tuple[Any, ...]) -> Subscriber:
-        subscriber = Subscriber(self.path, topic, arguments)
+    def _subscriber(self, topic: str, arguments: tuple[Any, ...], reading: Reading) -> Subscriber:
+        subscriber = Subscriber(self.path, topic, arguments, reading)
         if not subscriber.attached:
             kinds.remove_half(self.path, topic)
         self._handles.add(subscriber)
@@ -240,7 +286,9 @@ class Bus(Closing):
         max_writers: int | None = None,
         max_cursors: int | None = None,
         exist_ok: bool = True,
-    ) -> Member:
+        schema: type[Value] | Declaration | None = None,
+        encoding: str | None = None,
+    ) -> Member[Value]:
         """Return a member, which sends and receives on one topic.
 
         When this creates the topic, it is reliable unless delivery= is given; other settings as in `create`."""
@@ -249,12 +297,15 @@ class Bus(Closing):
         given = settings.given(
             capacity, slots, delivery, writers, mode, max_readers, max_writers, max_cursors
         )
-        publisher = self.publisher(topic, sender, exist_ok=exist_ok, **given)
+        publisher = self.publisher(
+            topic, sender, exist_ok=exist_ok, schema=schema, encoding=encoding, **given
+        )
         try:
             entry = None if own else publisher._entry()
             reading = SubscriberSettings(
-                start, lossy, None, False, types, ignore_types, ignore_senders, None, entry
-            )
+                start, lossy, None, False, types, ignore_types, ignore_senders, None, entry,
+                self._declared(schema, encoding),
+            )  # fmt: skip
             subscriber = self._subscribe(topic, reading)
         except BaseException:
             publisher.close()
@@ -402,6 +453,19 @@ class Bus(Closing):
         if stats.get("content") == "frames":
             stats["streams"] = frame_streams.look(self.path, topic)
         return notebook.Facts({"topic": topic, **stats})
+
+    def schema(self, topic: str) -> Schema | None:
+        """Return the schema of a topic: .encoding .hash .arrow .json_schema .ddl .python; None for an untyped topic."""
+        data = self._stored(self._topic(topic))
+        if data is None:
+            return None
+        from .typed import stored
+
+        return stored.schema_of(data)
+
+    def _stored(self, topic: str) -> bytes | None:
+        """Return the bytes of a topic's schema."""
+        return _native.topic_schema(self.path, topic)
 
     def _tables(self, topic: str) -> dict[str, Any]:
         return _native.topic_stats(self.path, topic)

@@ -53,9 +53,10 @@ class Closing(Unpicklable):
 
 def _message(message: _native.Message) -> tuple[Any, ...]:
     """Reduce a message to a value: a body that is read in place, or lies in the caller's buffer, is copied."""
+    reduced: Any = _native.Message.__reduce__(message)
+    kind, values = reduced
     body = message.body
-    plain = bytes(body) if isinstance(body, memoryview) else body
-    return _native.Message, (plain, message.sender, message.type, message.seq, message.time_ns, message.topic)
+    return kind, (bytes(body) if isinstance(body, memoryview) else body, *values[1:])
 
 
 copyreg.pickle(_native.Message, _message)

@@ -15,21 +15,19 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slipring.errors import Closed, Full
 
 from .closing import Closing
 from .fork_locks import give_lock
-from .publisher import BY_DELIVERY
+from .publisher import BY_DELIVERY, Value
 from .settings import natural, timeout_s
 from .wait import INBOX_BELLS, inbox_bell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from threading import RLock
-
-    from typing_extensions import Buffer
 
     from .publisher import Publisher
     from .subscriber import Message, Subscriber
@@ -40,19 +38,19 @@ _SLICE_S = 0.005
 INBOX_BYTES = 256 << 20  # a member that only sends must not use all memory
 
 
-class Member(Closing):
-    """Sends and receives on one topic. Made by `Bus.join`."""
+class Member(Closing, Generic[Value]):
+    """Sends and receives on one topic. Made by `Bus.join`. Member[Imu] sends and receives objects of the class Imu."""
 
-    def __init__(self, publisher: Publisher, subscriber: Subscriber, *, reliable: bool) -> None:
+    def __init__(self, publisher: Publisher[Value], subscriber: Subscriber[Value], *, reliable: bool) -> None:
         self._publisher = publisher
         self._reliable = reliable
         self.subscriber = subscriber
-        self._inbox: deque[Message] = deque()
+        self._inbox: deque[Message[Value]] = deque()
         self._inbox_bytes = 0
         self._lock: RLock
         give_lock(self)
 
-    def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
+    def send(self, body: Value, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
         """Send to all other members; return the sequence. By default only reliable topics wait for room."""
         if timeout is BY_DELIVERY:
             timeout = None if self._reliable else 0
@@ -78,7 +76,7 @@ class Member(Closing):
         """Move incoming messages from the ring to the inbox; return whether that made room."""
         with self._lock:
             before = self.subscriber.position
-            # defect member_ignores_arrivals: messages: list[Message] = []
+            # defect member_ignores_arrivals: messages: list[Message[Value]] = []
             messages = self.subscriber.recv_many(1024, 0)
             self._inbox.extend(messages)
             self._inbox_bytes += sum(len(message.body) for message in messages)
@@ -91,30 +89,30 @@ class Member(Closing):
         self._inbox.clear()  # these are the parent's
         self._inbox_bytes = 0
 
-    def recv(self, timeout: float | None = None) -> Message | None:
+    def recv(self, timeout: float | None = None) -> Message[Value] | None:
         """Return the next message of the others, or None after timeout."""
         if timeout == 0:
             return self._next(lambda: self.subscriber.recv(0))
         return self._until(timeout, self._next_here)
 
-    def _next_here(self) -> Message | None:
+    def _next_here(self) -> Message[Value] | None:
         return self._next(self.subscriber._take_here)
 
-    def _next(self, from_ring: Callable[[], Message | None]) -> Message | None:
+    def _next(self, from_ring: Callable[[], Message[Value] | None]) -> Message[Value] | None:
         with self._lock:
             return self._from_inbox() if self._inbox else from_ring()
 
-    def _from_inbox(self) -> Message:
+    def _from_inbox(self) -> Message[Value]:
         message = self._inbox.popleft()
         self._inbox_bytes -= len(message.body)
         return message
 
-    def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message]:
+    def recv_many(self, n: int = 1024, timeout: float | None = 0) -> list[Message[Value]]:
         """Return up to n messages; waits at most timeout for the first."""
         n = natural("n", n)
         return self._until(timeout if n else 0, lambda: self._next_many(n)) or []
 
-    def _next_many(self, n: int) -> list[Message]:
+    def _next_many(self, n: int) -> list[Message[Value]]:
         with self._lock:
             taken = [self._from_inbox() for _ in range(min(n, len(self._inbox)))]
             if len(taken) < n or not n:
@@ -137,7 +135,7 @@ class Member(Closing):
                 found = take()
         return found
 
-    async def arecv(self, timeout: float | None = None) -> Message | None:
+    async def arecv(self, timeout: float | None = None) -> Message[Value] | None:
         """`recv` for asyncio."""
         return await self.subscriber._waits.until(self, timeout, self._next_here)
 
@@ -147,7 +145,7 @@ class Member(Closing):
     def _waited(self) -> Subscriber:
         return self.subscriber
 
-    def __iter__(self) -> Iterator[Message]:
+    def __iter__(self) -> Iterator[Message[Value]]:
         while True:
             try:
                 message = self.recv()

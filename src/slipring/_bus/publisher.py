@@ -4,13 +4,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeVar
 
 from slipring.errors import BadArgument
 
 from .closing import Closing
 from .native import _native
 from .settings import natural, timeout_s
+
+if TYPE_CHECKING:
+    import typing_extensions
+
+    Value = typing_extensions.TypeVar("Value", default=Any)
+else:
+    Value = TypeVar("Value")
 
 BY_DELIVERY: Final = -1.0  # the default time-out of send: forever on reliable topics, none on lossy ones
 
@@ -59,8 +66,8 @@ class PublisherBase(Closing):
         return f"<Publisher {self.topic!r} sender={self.sender!r}{state}>"
 
 
-class Publisher(PublisherBase, _native.Publisher):
-    """Sends messages on a topic. Made by `Bus.publisher`."""
+class Publisher(PublisherBase, _native.Publisher[Value]):
+    """Sends messages on a topic. Made by `Bus.publisher`. Publisher[Imu] sends objects of the class Imu."""
 
     __slots__ = ("__weakref__",)
 

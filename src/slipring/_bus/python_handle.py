@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pyarrow
     from typing_extensions import Buffer
 
+    from .typed.reading import Reading
+
 Message = _native.Message
 Found = TypeVar("Found")
 
@@ -108,6 +110,8 @@ class PythonSubscriber(Account):
     `_ready`, `_waits` and `_check_open`."""
 
     spin_us = 0.0
+    _schema: bytes | None = None
+    _reading: Reading
 
     if TYPE_CHECKING:
 
@@ -163,8 +167,7 @@ class PythonSubscriber(Account):
                 end = self._batch_end(first=False)
         return messages
 
-    def recv_batch(self, n: SupportsIndex = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
-        """Return up to n messages as one Arrow batch; wait at most timeout seconds for the first."""
+    def _batch(self, n: SupportsIndex, timeout: float | None) -> pyarrow.RecordBatch:
         batches.pyarrow()  # before anything is taken
         return batches.of_messages(self.recv_many(n, timeout))
 

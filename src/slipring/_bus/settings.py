@@ -141,7 +141,7 @@ def _choice_of(*choices: str) -> Callable[[str, str], int]:
 
 
 # Every setting of a topic, with the function that checks it, in the order of the parameters of `Bus.create`.
-_TOPIC_SETTINGS: Final[dict[str, Callable[[str, Any], int]]] = {
+_TOPIC_SETTINGS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "capacity": size_bytes,
     "slots": positive,
     "delivery": _choice_of("lossy", "reliable"),
@@ -151,6 +151,7 @@ _TOPIC_SETTINGS: Final[dict[str, Callable[[str, Any], int]]] = {
     "max_writers": positive,
     "max_cursors": positive,
     "must_exist": lambda argument, value: int(bool(value)),
+    "schema": lambda argument, value: bytes(value),  # of a Schema; not a parameter, which is the declaration
 }
 
 
@@ -159,9 +160,9 @@ def given(*values: Any) -> dict[str, Any]:
     return {name: value for name, value in zip(_TOPIC_SETTINGS, values, strict=False) if value is not None}
 
 
-def topic_settings(**settings: Any) -> dict[str, int]:
+def topic_settings(**settings: Any) -> dict[str, Any]:
     """Return the settings that are not None as the core takes them; the core has defaults for the others."""
-    checked: dict[str, int] = {}
+    checked: dict[str, Any] = {}
     for name, value in settings.items():
         if name not in _TOPIC_SETTINGS:
             raise TypeError(_unknown("topic_settings()", name, tuple(_TOPIC_SETTINGS)))
@@ -185,7 +186,9 @@ def check_text(argument: str, name: str) -> None:
 
 
 class SubscriberSettings(NamedTuple):
-    """The arguments of `Bus.subscriber` behind the topic, and the writer entry whose messages are passed over."""
+    """The arguments of `Bus.subscriber` behind the topic, and the writer entry whose messages are passed over.
+
+    schema: the Schema of the subscriber's class, or None."""
 
     start: str | SupportsIndex = "new"
     lossy: bool | None = None
@@ -196,6 +199,7 @@ class SubscriberSettings(NamedTuple):
     ignore_senders: Iterable[str] = ()
     expires: float | None = None
     own: tuple[int, int] | None = None
+    schema: Any = None
 
     def checked(self) -> SubscriberSettings:
         """Return them with collections as tuples, after a check of all but start."""
@@ -211,7 +215,7 @@ class SubscriberSettings(NamedTuple):
 
     def for_core(self) -> tuple[Any, ...]:
         """Return the arguments of the compiled subscriber."""
-        _, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, own = self.checked()
+        _, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, own, _ = self.checked()
         return (
             *start_place(self.start), -1 if lossy is None else int(lossy), conflate, cursor, expiry_ns(expires),
             types, ignore_types, ignore_senders, own,

@@ -18,11 +18,15 @@ from .batches import ArrowBatch
 from .batches import pyarrow as import_pyarrow
 from .closing import Closing
 from .native import _native
+from .publisher import Value
 from .settings import start_place
 from .wait import Waitable, Waits
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from .typed.columns import BatchStream
+    from .typed.reading import Reading
 
 Message = _native.Message
 Message._repr_html_ = notebook.message  # type: ignore[method-assign, assignment]
@@ -65,10 +69,40 @@ class Account(Closing):
         def attached(self) -> bool: ...
         @property
         def _waits(self) -> Waits: ...
+
+        _schema: bytes | None
+        _reading: Reading
+
+        def _batch(self, n: int, timeout: float | None) -> pyarrow.RecordBatch: ...
         def _ready(self) -> bool: ...
         def _take_here(self) -> Message | None: ...
         def _seek(self, start: int, seq: int, /) -> None: ...
         def _counts(self) -> tuple[int, int, int, int, int, int, bool]: ...
+
+    def recv_batch(
+        self, n: int = 65536, timeout: float | None = 0, *, decode: bool = False
+    ) -> pyarrow.RecordBatch:
+        """Return up to n messages as one Arrow batch; wait at most timeout for the first.
+
+        The columns are topic, offset, timestamp, sender, type and value. decode=True on a typed topic: a column for
+        each field in place of value. A message that does not fit the schema raises Undecodable, whose `batch` has the
+        rows of the others."""
+        if not decode:
+            return self._batch(n, timeout)
+        raw = self._batch(n, timeout)
+        columns = self._reading.columns(self._schema)
+        return raw if columns is None else columns.of(raw)
+
+    def stream(
+        self, n: int | None = None, timeout: float | None = 0, *, rows: int = 65536, decode: bool = True
+    ) -> BatchStream:
+        """Return the messages as an Arrow stream, for DuckDB, Polars or pyarrow: an object with `__arrow_c_stream__`.
+
+        It ends when timeout passes without a message, after n messages, or when the subscriber is closed. rows: the
+        most messages of a batch. decode: a column for each field of a typed topic."""
+        from .typed.columns import BatchStream
+
+        return BatchStream(self, n, timeout, rows, decode)
 
     def seek(self, start: str | SupportsIndex) -> None:
         """Move to "new", "last", "oldest" or a sequence."""
@@ -161,18 +195,25 @@ class _SharedMemory:
 SHARED_MEMORY: Waits = _SharedMemory()
 
 
-class Subscriber(Account, _native.Subscriber):
-    """Receives a topic's messages, in order. Made by `Bus.subscriber`; usable before the topic exists."""
+class Subscriber(Account, _native.Subscriber[Value]):
+    """Receives a topic's messages, in order. Made by `Bus.subscriber`; usable before the topic exists.
 
-    __slots__ = ("__weakref__",)
+    Subscriber[Imu] has messages whose `value` is an object of the class Imu."""
+
+    __slots__ = ("__weakref__", "_reading")
     _waits = SHARED_MEMORY
+    _reading: Reading
 
-    def recv_batch(self, n: int = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
-        """Return up to n messages as one Arrow batch; waits at most timeout for the first."""
+    def __new__(cls, path: str, topic: str, arguments: tuple[Any, ...], reading: Reading) -> Self:
+        made = super().__new__(cls, path, topic, arguments, reading)
+        made._reading = reading
+        return made
+
+    def _batch(self, n: int, timeout: float | None) -> pyarrow.RecordBatch:
         arrow = import_pyarrow()
         return arrow.record_batch(ArrowBatch(self._recv_batch(n, timeout)))
 
-    def _take_here(self) -> Message | None:
+    def _take_here(self) -> Message[Value] | None:
         """Return the next message that is here; never wait."""
         return self.recv(0)
 

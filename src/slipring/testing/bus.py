@@ -34,6 +34,7 @@ from .simulation import Delivery, Simulation
 if TYPE_CHECKING:
     from slipring._bus.publisher import Publisher
     from slipring._bus.subscriber import Subscriber
+    from slipring._bus.typed.reading import Reading
 
     from .calls.runtime import SteppedRuntime
     from .ports.pattern_subscriber import SteppedPatternSubscriber
@@ -253,7 +254,7 @@ class SteppedBus(Bus):
         self._made.add(publisher)
         return publisher
 
-    def _subscriber(self, topic: str, arguments: tuple[Any, ...]) -> Subscriber:
+    def _subscriber(self, topic: str, arguments: tuple[Any, ...], reading: Reading) -> Subscriber:
         subscriber = SteppedSubscriber(self._simulation, topic, Options(*arguments))
         self._made.add(subscriber)
         return cast("Subscriber", subscriber)

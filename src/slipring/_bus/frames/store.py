@@ -16,6 +16,7 @@ from .. import settings
 from ..native import _native
 from ..publisher import Publisher
 from ..subscriber import Subscriber
+from ..typed.reading import Reading
 from . import streams as frame_streams
 from .streams import Stream
 
@@ -102,7 +103,7 @@ class SharedFrames:
         self, topic: str, stream: str | None, start: int, conflate: bool, insist: tuple[Stream, ...]
     ) -> tuple[Subscriber, FrameReader]:
         arguments = (settings.START_NEW, 0, -1, False, None, 0, None, (), (), None)
-        subscriber = Subscriber(self._path, topic, arguments)
+        subscriber = Subscriber(self._path, topic, arguments, Reading())
         try:
             return subscriber, _native.FrameReader(subscriber, stream, start, conflate, insist)
         except BaseException:

@@ -188,8 +188,7 @@ class PatternSubscriber(PythonSubscriber):
             taken += messages
         return taken
 
-    def recv_batch(self, n: SupportsIndex = 65536, timeout: float | None = 0) -> pyarrow.RecordBatch:
-        """Return up to n messages as one Arrow batch; wait at most timeout seconds for the first."""
+    def _batch(self, n: SupportsIndex, timeout: float | None) -> pyarrow.RecordBatch:
         batches.pyarrow()  # before anything is taken
         limit = natural("n", n)
         self._entered()

@@ -30,7 +30,7 @@ class Encoder:
     def __init__(self, schema: Schema, own: Any = None) -> None:
         bound = schema.bound
         if own is not None:
-            own = _own(own, schema)
+            own = own_schema(own, schema)
             check_same(schema, own)
             bound = own.bound
         self.schema = schema
@@ -57,12 +57,12 @@ class Decoder:
     decode: Callable[[Any], Any]
 
     def __init__(self, schema: Schema, own: Any = None) -> None:
-        chosen = view(schema, None if own is None else _own(own, schema))
+        chosen = view(schema, None if own is None else own_schema(own, schema))
         self.schema, self.view = schema, chosen
         self.decode = _decoder(chosen)
 
 
-def _own(own: Any, schema: Schema) -> Schema:
+def own_schema(own: Any, schema: Schema) -> Schema:
     """Return the schema of a program's class; classes take the encoding of the topic, where they can."""
     found = declare(own)
     if found.bound is not None and schema.encoding in ("msgpack", "json"):

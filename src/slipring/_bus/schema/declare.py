@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from slipring.errors import BadArgument
 
@@ -15,6 +15,18 @@ from .field_types import Struct
 from .topic_schema import Schema
 
 _CLASS_ENCODINGS = ("msgpack", "json")
+
+
+class _Named(Protocol):
+    """A numpy dtype, or a pyarrow.Schema."""
+
+    @property
+    def names(self) -> Any: ...
+
+
+# What declares a message and is not a class, for type checkers: a dtype, a list for one, a pyarrow.Schema, the bytes
+# or the path of a .bfbs, or a Schema.
+Declaration = _Named | list[Any] | str | bytes | os.PathLike[str] | Schema
 WAYS = (
     "a dataclass, msgspec.Struct, TypedDict or NamedTuple, a numpy dtype, a pyarrow.Schema, a Protobuf message class, "
     "or the bytes or the path of a FlatBuffers .bfbs"

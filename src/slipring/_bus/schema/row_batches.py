@@ -12,7 +12,6 @@ from slipring.errors import BadArgument, Undecodable
 from . import packages
 from .codec import Decoder, Encoder
 from .encodings import arrow_types
-from .field_types import REQUIRED, Struct
 from .topic_schema import Schema
 
 
@@ -159,24 +158,37 @@ def _contiguous(array: Any, size: int) -> Any:
     return memoryview(data)[int(ends[0]) : int(ends[-1])]
 
 
+def rows_to_records(schema: Schema, batch: Any) -> memoryview:
+    """Return the bodies of the rows of a RecordBatch, one after the other. Encoding numpy only; errors as below."""
+    from .encodings import numpy_bodies
+
+    fitted = _without_nulls(schema, _fitted(schema, batch))
+    return memoryview(numpy_bodies.from_columns(schema, fitted).reshape(-1).view("u1"))
+
+
+def _without_nulls(schema: Schema, batch: Any) -> Any:
+    from .encodings import arrow_bodies
+
+    field = arrow_bodies.null_column(schema.arrow, batch)
+    if field is not None:
+        raise BadArgument(f"column {field} has NULL, which the schema does not allow", argument=field)
+    return batch
+
+
 def rows_to_bodies(schema: Schema, batch: Any) -> list[Any]:
     """Return one body for each row of a RecordBatch; encoding arrow: one body for the batch.
 
     Columns are found by name and cast where nothing is lost; a missing one takes the default of its field. BadArgument
     names the column, or the row and the field.
     """
-    from .encodings import arrow_bodies, numpy_bodies
-
+    if schema.encoding == "numpy":
+        data = rows_to_records(schema, batch)
+        size = len(data) // batch.num_rows if batch.num_rows else 0
+        return [data[at * size : (at + 1) * size] for at in range(batch.num_rows)]
     batch = _fitted(schema, batch)
     if schema.encoding == "arrow":
         return [Encoder(schema).encode(batch)]
-    field = arrow_bodies.null_column(schema.arrow, batch)
-    if field is not None:
-        raise BadArgument(f"column {field} has NULL, which the schema does not allow", argument=field)
-    if schema.encoding == "numpy":
-        data = memoryview(numpy_bodies.from_columns(schema, batch).tobytes())
-        size = len(data) // batch.num_rows if batch.num_rows else 0
-        return [data[at * size : (at + 1) * size] for at in range(batch.num_rows)]
+    _without_nulls(schema, batch)
     try:
         rows = arrow_types.to_rows(schema.fields, batch)
     except (ValueError, OverflowError) as error:
@@ -201,13 +213,11 @@ def _fitted(schema: Schema, batch: Any) -> Any:
         if name not in arrow.names:
             known = ", ".join(arrow.names)
             raise BadArgument(f"column {name} is not in the schema: its columns are {known}", argument=name)
-    defaults = (
-        {each.name: each.default for each in schema.root.fields} if isinstance(schema.root, Struct) else {}
-    )
+    defaults = schema.defaults
     for each in arrow:
         if each.name in names:
             column = batch.column(each.name)
-        elif defaults.get(each.name, REQUIRED) is not REQUIRED:
+        elif each.name in defaults:
             column = pa.array([defaults[each.name]] * batch.num_rows, each.type)
         else:
             raise BadArgument(f"column {each.name} is missing: it is {each.type}", argument=each.name)

@@ -122,6 +122,13 @@ class Schema:
             return tuple((each.name, each.type) for each in self.root.fields)
         return (("value", self.root),)
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The plain value of each column that has a default."""
+        if not isinstance(self.root, kinds.Struct):
+            return {}
+        return {each.name: each.default for each in self.root.fields if each.default is not kinds.REQUIRED}
+
     @cached_property
     def arrow(self) -> Any:
         """The columns of decoded messages, a pyarrow.Schema."""

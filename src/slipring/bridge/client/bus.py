@@ -137,7 +137,7 @@ class RemoteBus(Bus):
         return RemotePublisher(self, self._link, topic, sender, settings, origin=origin)
 
     def _subscribe(self, topic: str, given: SubscriberSettings) -> Subscriber:
-        _, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, own = given.checked()
+        _, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, own, _ = given.checked()
         window = Window()
         opening = {
             "start": settings.start_name(given.start),

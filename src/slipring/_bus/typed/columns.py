@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches and streams with a column for each field: topic, offset, timestamp, sender, type, then the fields.
+
+A message that cannot be decoded has no row. `recv_batch` raises its error, which has the rows of all other messages; a
+stream yields these rows first. So a bad message neither hides nor stops the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from slipring.errors import Closed, TopicNotFound, Undecodable
+
+from .. import batches
+from .error_place import locate
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from ..schema.topic_schema import Schema
+
+HEAD = ("topic", "offset", "timestamp", "sender", "type")
+
+
+class Columns:
+    """Decodes batches of one topic. found: the topic's schema; own: that of the subscriber's class, or None."""
+
+    def __init__(self, found: Schema, own: Schema | None = None) -> None:
+        from ..schema.codec import own_schema
+        from ..schema.row_batches import BatchDecoder
+
+        own = None if own is None else own_schema(own, found)
+        pa = batches.pyarrow()
+        self._decoder = BatchDecoder(found)
+        self._fields = found.arrow if own is None else own.arrow
+        self._defaults = {} if own is None else own.defaults
+        self.schema = pa.schema([*(batches.columns(pa).field(name) for name in HEAD), *self._fields])
+
+    def of(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        """Return a batch of `Subscriber.recv_batch` with the fields in place of `value`."""
+        pa = batches.pyarrow()
+        found = self._decoder.decode(batch.column("value"))
+        head = batch.select(list(HEAD))
+        if found.rows is not None:
+            head = head.take(pa.array(found.rows, pa.int64()))
+        columns = [*head.columns, *self._own(found.batch)]
+        decoded = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        if found.bad:
+            at = min(found.bad)
+            error = found.bad[at]
+            locate(error, batch.column("topic")[at].as_py(), batch.column("offset")[at].as_py())
+            if len(found.bad) > 1:
+                error.add_note(f"{len(found.bad) - 1} more messages of this batch cannot be decoded")
+            error.batch = decoded
+            raise error
+        return decoded
+
+    def _own(self, fields: pyarrow.RecordBatch) -> list[Any]:
+        """Return the columns of the subscriber's class."""
+        if fields.schema.equals(self._fields):
+            return list(fields.columns)
+        pa = batches.pyarrow()
+        found = []
+        for each in self._fields:
+            if each.name in fields.schema.names:
+                column = fields.column(each.name)
+                found.append(column if column.type == each.type else column.cast(each.type))
+            else:
+                found.append(pa.array([self._defaults[each.name]] * fields.num_rows, each.type))
+        return found
+
+
+class BatchStream:
+    """Batches of a subscriber as an Arrow stream for DuckDB, Polars and pyarrow. Made by `Subscriber.stream`."""
+
+    def __init__(
+        self, subscriber: Any, n: int | None, timeout: float | None, rows: int, decode: bool
+    ) -> None:
+        self._subscriber, self._left, self._timeout = subscriber, n, timeout
+        self._rows, self._decode = rows, decode
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The columns of the batches; TopicNotFound while the topic does not exist."""
+        pa, subscriber = batches.pyarrow(), self._subscriber
+        subscriber._ready()  # attaches, if the topic is there now
+        if not subscriber.attached:
+            text = f"topic {subscriber.topic!r} does not exist yet, and a stream needs its columns: create it first"
+            raise TopicNotFound(text, argument="topic")
+        columns = subscriber._reading.columns(subscriber._schema) if self._decode else None
+        return batches.columns(pa) if columns is None else columns.schema
+
+    def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
+        """Yield batches until the end of the stream: `Subscriber.stream`."""
+        while self._left is None or self._left > 0:
+            limit = self._rows if self._left is None else min(self._rows, self._left)
+            try:
+                batch, taken = self._next(limit)
+            except Undecodable as error:
+                others: Any = error.batch
+                if others is not None and others.num_rows:
+                    yield others
+                raise
+            except Closed:
+                return
+            if taken == 0:
+                return
+            if self._left is not None:
+                self._left -= taken
+            yield batch
+
+    def _next(self, limit: int) -> tuple[Any, int]:
+        """Return a batch and the number of its messages."""
+        raw = self._subscriber.recv_batch(limit, self._timeout)
+        columns = self._subscriber._reading.columns(self._subscriber._schema) if self._decode else None
+        return raw if columns is None or not raw.num_rows else columns.of(raw), raw.num_rows
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader = batches.pyarrow().RecordBatchReader.from_batches(self.schema, iter(self))
+        return reader.__arrow_c_stream__(requested_schema)

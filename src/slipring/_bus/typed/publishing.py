@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PublisherCodec: what a publisher of a typed topic does with values.
+
+`Publisher.send` calls `encode` and sends the body; `send_many` and `loan` of a typed topic are the methods here. All
+of a call is encoded before anything is claimed. A publisher that only sends bytes (`send_raw`) needs no package of
+the encoding: the encoder is made at the first value.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from slipring.errors import BadArgument, SlipringError
+
+from ..closing import Unpicklable
+from ..publisher import BY_DELIVERY
+from .error_place import locate
+from .stored import schema_of
+
+if TYPE_CHECKING:
+    from ..publisher import Publisher
+    from ..schema.codec import Encoder
+    from ..schema.topic_schema import Schema
+
+
+class PublisherCodec:
+    """The codec of one publisher. schema: the topic's; own: the schema of the program's class, or None."""
+
+    locate = staticmethod(locate)
+
+    def __init__(self, schema: Schema, own: Schema | None) -> None:
+        self.schema, self.own = schema, own
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        from ..schema.codec import Encoder
+
+        return Encoder(self.schema, self.own)
+
+    @cached_property
+    def encode(self) -> Callable[[Any], Any]:
+        """The function from a value to its body; BadArgument names the field that does not fit."""
+        return self._encoder.encode
+
+    def send_many(
+        self, publisher: Publisher[Any], bodies: Any, type: str = "", timeout: float | None = BY_DELIVERY
+    ) -> int | None:
+        """Send objects, or the rows of a numpy array or of a RecordBatch; see `Publisher.send_many`."""
+        try:
+            records = self._records(bodies)
+            encoded = self._bodies(bodies) if records is None else None
+        except SlipringError as error:
+            locate(error, publisher.topic, None)
+            raise
+        if encoded is not None:
+            return publisher._send_many_raw(encoded, type, *_given(timeout))
+        return publisher._send_records(records, self.record_size, type, *_given(timeout))
+
+    @cached_property
+    def record_size(self) -> int:
+        """The bytes of a message. Encoding numpy only."""
+        return int(self.dtype.itemsize)
+
+    @cached_property
+    def dtype(self) -> Any:
+        """The dtype of a message. Encoding numpy only."""
+        from ..schema.encodings import numpy_layout
+
+        return numpy_layout.to_dtype(self.schema)
+
+    def _records(self, values: Any) -> Any:
+        """Return the bodies of an array or batch in one buffer; None if the values are none, or of another encoding."""
+        if self.schema.encoding != "numpy":
+            return None
+        if _is_batch(values):
+            from ..schema.row_batches import rows_to_records
+
+            return rows_to_records(self.schema, values)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(values, numpy.ndarray):
+            return self._encoder.encode_array(values)
+        return None
+
+    def _bodies(self, values: Any) -> list[Any]:
+        if _is_batch(values):
+            from ..schema.row_batches import rows_to_bodies
+
+            return rows_to_bodies(self.schema, values)
+        if isinstance(values, (str, bytes, bytearray, memoryview, dict)) or not isinstance(values, Iterable):
+            text = (
+                f"bodies must be a collection of messages (use send() for one), not {type(values).__name__}"
+            )
+            raise TypeError(text)
+        encode, bodies = self.encode, []
+        for at, value in enumerate(values):
+            try:
+                bodies.append(encode(value))
+            except BadArgument as error:
+                error.args = (f"message {at}: {error}",)
+                raise
+        return bodies
+
+    def loan(
+        self,
+        publisher: Publisher[Any],
+        *size: Any,
+        type: str = "",
+        timeout: float | None = BY_DELIVERY,
+        **more: Any,
+    ) -> RecordLoan:
+        """Return a context manager: a record to fill in place. Encoding numpy only."""
+        if size or more:
+            raise BadArgument(
+                f"topic {publisher.topic!r} has a schema, and its messages have one size: call loan() without size, or "
+                "send_raw() for bytes",
+                argument="size",
+            )
+        if self.schema.encoding != "numpy":
+            raise BadArgument(
+                f"topic {publisher.topic!r} has messages of encoding {self.schema.encoding}, without a fixed layout: "
+                "use send(), or a numpy dtype as the schema",
+                argument="schema",
+            )
+        return RecordLoan(publisher._loan_raw(self.record_size, type, *_given(timeout)), self.dtype)
+
+
+def _given(timeout: float | None) -> tuple[float | None, ...]:
+    return () if timeout is BY_DELIVERY else (timeout,)
+
+
+def attach(publisher: Publisher[Any], data: bytes, asked: Schema | None) -> None:
+    """Give a publisher of a typed topic its codec; close it if the schema is damaged. asked: what the program gave."""
+    try:
+        publisher._codec = PublisherCodec(schema_of(data), asked)
+    except SlipringError as error:
+        publisher.close()
+        locate(error, publisher.topic, None)
+        raise
+
+
+def _is_batch(values: Any) -> bool:
+    pyarrow = sys.modules.get("pyarrow")
+    return pyarrow is not None and isinstance(values, (pyarrow.RecordBatch, pyarrow.Table))
+
+
+class RecordLoan(Unpicklable):
+    """`with publisher.loan() as record`: a numpy record in the memory of the message, of zeros at first.
+
+    Leaving the block sends the message, an exception aborts it. The record may be kept: it becomes a read-only copy.
+    Slices and views of it may not, and raise BufferError.
+    """
+
+    def __init__(self, loan: Any, dtype: Any) -> None:
+        self._loan, self._dtype = loan, dtype
+        self._record: Any = None
+
+    @property
+    def seq(self) -> int | None:
+        """The message's sequence, when it is known."""
+        seq: int | None = self._loan.seq
+        return seq
+
+    def __enter__(self) -> Any:
+        import numpy
+
+        view = self._loan.__enter__()
+        view[:] = bytes(len(view))
+        base, shape = self._dtype.subdtype or (self._dtype, ())
+        # The record is a view of another array. Views of the record refer to that array, too, and not to the record:
+        # without the record, only views that are left use the memory of the message.
+        self._record = numpy.ndarray(shape, base, view)[...]
+        return self._record
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        record, self._record = self._record, None
+        if record is not None:
+            own_memory = (1, record.shape, record.dtype, False, record.tobytes())
+            record.__setstate__(own_memory)
+            record.flags.writeable = False
+        self._loan.__exit__(kind, error, trace)

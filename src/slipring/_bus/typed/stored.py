@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schema of a topic: given when the topic is made, and compared when it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from slipring.errors import BadArgument, SchemaMismatch, SlipringError, TopicNotFound
+
+from ..schema.compatibility import check_same
+from ..schema.declare import declare
+from ..schema.topic_schema import Schema
+from .error_place import name_topic
+
+Opened = TypeVar("Opened")
+
+
+@lru_cache(maxsize=128)
+def schema_of(data: bytes) -> Schema:
+    """Return the schema with these bytes; Corrupt if they are not one."""
+    return Schema.from_bytes(data)
+
+
+def declared(schema: Any, encoding: str | None) -> Schema | None:
+    """Return the schema that a program declares, or None when it declares none."""
+    if schema is not None:
+        return declare(schema, encoding)
+    if encoding is not None:
+        raise BadArgument(f"encoding={encoding!r} belongs to a schema: give schema= too", argument="encoding")
+    return None
+
+
+def open_with(
+    asked: Schema,
+    topic: str,
+    settings: dict[str, Any],
+    stored: Callable[[], bytes | None],
+    opened: Callable[[dict[str, Any]], Opened],
+) -> Opened:
+    """Open a topic with the schema asked for: create it, or compare its schema with this one.
+
+    stored: returns the bytes of the topic's schema. opened: opens or creates the topic with these settings; it raises
+    SchemaMismatch when the bytes differ. Schemas whose bytes differ may still go together, as their names may differ.
+    """
+    bytes_given = asked.to_bytes()
+    while True:
+        try:
+            return opened({**settings, "schema": bytes_given})
+        except SchemaMismatch:
+            pass
+        try:
+            data = stored()
+        except TopicNotFound:  # it was removed meanwhile
+            bytes_given = asked.to_bytes()
+            continue
+        try:
+            if data is None:
+                raise no_schema(asked)
+            check_same(schema_of(data), asked)
+        except SlipringError as error:
+            name_topic(error, topic)
+            raise
+        bytes_given = data
+
+
+def no_schema(asked: Schema) -> SchemaMismatch:
+    """Return the error for a schema asked of a topic that has none."""
+    shown = f"schema {asked.name} ({asked.encoding})"
+    return SchemaMismatch(
+        f"the topic has no schema, asked for {shown}: omit schema= to use it as it is, or remove the topic first",
+        found="no schema",
+        asked=shown,
+    )
