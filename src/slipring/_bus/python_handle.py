@@ -228,6 +228,7 @@ class PythonPublisher(PublisherBase):
     `_max_subscribers` and `_check_open`."""
 
     _loan: Callable[[int, str, float | None], PythonLoan]  # to be defined
+    _schema: bytes | None = None
 
     if TYPE_CHECKING:
 
