@@ -24,7 +24,7 @@ from .native import _native
 from .publisher import Publisher, Value
 from .settings import SubscriberSettings
 from .subscriber import Subscriber
-from .typed.reading import Reading
+from .typed.subscriber_reading import Reading
 from .wait import Clock
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Bus(Closing):
 
         publisher = self._open_typed(topic, asked, given, opened)
         if publisher._schema is not None:
-            from .typed.publishing import attach
+            from .typed.publisher_codec import attach
 
             attach(publisher, publisher._schema, asked)
         return publisher
@@ -461,7 +461,7 @@ class Bus(Closing):
             return None
         from .typed import stored
 
-        return stored.schema_of(data)
+        return stored.schema_of_topic(topic, data)
 
     def _stored(self, topic: str) -> bytes | None:
         """Return the bytes of a topic's schema."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow
     from typing_extensions import Buffer
 
-    from .typed.reading import Reading
+    from .typed.subscriber_reading import Reading
 
 Message = _native.Message
 Found = TypeVar("Found")

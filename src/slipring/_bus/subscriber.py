@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from .typed.columns import BatchStream
-    from .typed.reading import Reading
+    from .typed.subscriber_reading import Reading
 
 Message = _native.Message
 Message._repr_html_ = notebook.message  # type: ignore[method-assign, assignment]

@@ -34,7 +34,7 @@ from .simulation import Delivery, Simulation
 if TYPE_CHECKING:
     from slipring._bus.publisher import Publisher
     from slipring._bus.subscriber import Subscriber
-    from slipring._bus.typed.reading import Reading
+    from slipring._bus.typed.subscriber_reading import Reading
 
     from .calls.runtime import SteppedRuntime
     from .ports.pattern_subscriber import SteppedPatternSubscriber

@@ -16,7 +16,7 @@ from .. import settings
 from ..native import _native
 from ..publisher import Publisher
 from ..subscriber import Subscriber
-from ..typed.reading import Reading
+from ..typed.subscriber_reading import Reading
 from . import streams as frame_streams
 from .streams import Stream
 

@@ -23,6 +23,15 @@ def schema_of(data: bytes) -> Schema:
     return Schema.from_bytes(data)
 
 
+def schema_of_topic(topic: str, data: bytes) -> Schema:
+    """Return the schema with these bytes; Corrupt names the topic."""
+    try:
+        return schema_of(data)
+    except SlipringError as error:
+        name_topic(error, topic)
+        raise
+
+
 def declared(schema: Any, encoding: str | None) -> Schema | None:
     """Return the schema that a program declares, or None when it declares none."""
     if schema is not None:

@@ -79,7 +79,7 @@ class PublisherCodec:
         if _is_batch(values):
             from ..schema.row_batches import rows_to_records
 
-            return rows_to_records(self.schema, values)
+            return rows_to_records(self.schema, _one_batch(values))
         numpy = sys.modules.get("numpy")
         if numpy is not None and isinstance(values, numpy.ndarray):
             return self._encoder.encode_array(values)
@@ -89,7 +89,7 @@ class PublisherCodec:
         if _is_batch(values):
             from ..schema.row_batches import rows_to_bodies
 
-            return rows_to_bodies(self.schema, values)
+            return rows_to_bodies(self.schema, _one_batch(values))
         if isinstance(values, (str, bytes, bytearray, memoryview, dict)) or not isinstance(values, Iterable):
             text = (
                 f"bodies must be a collection of messages (use send() for one), not {type(values).__name__}"
@@ -145,6 +145,16 @@ def attach(publisher: Publisher[Any], data: bytes, asked: Schema | None) -> None
 def _is_batch(values: Any) -> bool:
     pyarrow = sys.modules.get("pyarrow")
     return pyarrow is not None and isinstance(values, (pyarrow.RecordBatch, pyarrow.Table))
+
+
+def _one_batch(values: Any) -> Any:
+    """Return a RecordBatch, or the rows of a Table as one."""
+    if not hasattr(values, "combine_chunks") or not hasattr(values, "to_batches"):
+        return values
+    import pyarrow
+
+    whole = values.combine_chunks().to_batches()
+    return whole[0] if whole else pyarrow.RecordBatch.from_pylist([], values.schema)
 
 
 class RecordLoan(Unpicklable):
