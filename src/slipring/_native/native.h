@@ -206,6 +206,7 @@ bool frame_writer_type_ready(PyObject *module);
 bool frame_reader_type_ready(PyObject *module);
 bool inspector_type_ready(PyObject *module);
 bool range_type_ready(PyObject *module);
+bool record_layout_type_ready(PyObject *module);
 PyTypeObject *add_type(PyObject *module, PyType_Spec *spec);
 /* Publisher[Imu], for type checkers: the same class. */
 #define GENERIC {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL}

@@ -37,7 +37,7 @@ class BatchDecoder:
         if schema.encoding == "numpy":
             from .encodings.numpy_bodies import Reader
 
-            self._reader = Reader(schema)
+            self._reader, self._records = Reader(schema), schema.records
         else:
             self._decoder = Decoder(schema)
         self._columns = schema.arrow
@@ -47,15 +47,11 @@ class BatchDecoder:
         return self._decode(bodies)
 
     def _numpy(self, bodies: Any) -> DecodedBatch:
-        from .encodings import numpy_bodies
-
-        pa = packages.pyarrow()
-        size = self._reader.size
-        data = (
-            _contiguous(bodies, size) if isinstance(bodies, (pa.BinaryArray, pa.LargeBinaryArray)) else None
-        )
+        pa, size = packages.pyarrow(), self._reader.size
+        arrow = isinstance(bodies, (pa.BinaryArray, pa.LargeBinaryArray))
+        data = _contiguous(bodies, size) if arrow else None
         bad: dict[int, Undecodable] = {}
-        rows = list(range(len(bodies)))
+        rows: Sequence[int] = range(len(bodies))
         if data is None:
             buffers = _buffers(bodies)
             bad = {
@@ -63,18 +59,16 @@ class BatchDecoder:
                 for at, body in enumerate(buffers)
                 if body is None or len(body) != size
             }
-            rows = [at for at in rows if at not in bad]
+            rows = [at for at in rows if at not in bad] if bad else rows
             data = b"".join([buffers[at] for at in rows])
-        count = len(rows)
-        array = self._reader.many(data, count)
-        wrong = self._reader.bad(data, count)
-        if wrong:
+        batch = self._records.split(data, len(rows))
+        if batch is None:
+            wrong = self._reader.bad(data, len(rows))
             bad |= {rows[at]: error for at, error in wrong.items()}
-            array = array[[at for at in range(count) if at not in wrong]]
-            rows = [row for at, row in enumerate(rows) if at not in wrong]
-        columns = numpy_bodies.columns(self.schema, array)
-        batch = pa.RecordBatch.from_arrays(columns, schema=self._columns)
-        return DecodedBatch(batch, rows if bad else None, bad)
+            good = [at for at in range(len(rows)) if at not in wrong]
+            data, rows = self._reader.many(data, len(rows))[good], [rows[at] for at in good]
+            batch = self._records.split(memoryview(data.tobytes()), len(rows))
+        return DecodedBatch(batch, list(rows) if bad else None, bad)
 
     def _arrow(self, bodies: Any) -> DecodedBatch:
         pa = packages.pyarrow()
@@ -160,10 +154,7 @@ def _contiguous(array: Any, size: int) -> Any:
 
 def rows_to_records(schema: Schema, batch: Any) -> memoryview:
     """Return the bodies of the rows of a RecordBatch, one after the other. Encoding numpy only; errors as below."""
-    from .encodings import numpy_bodies
-
-    fitted = _without_nulls(schema, _fitted(schema, batch))
-    return memoryview(numpy_bodies.from_columns(schema, fitted).reshape(-1).view("u1"))
+    return schema.records.join(_without_nulls(schema, _fitted(schema, batch)))
 
 
 def _without_nulls(schema: Schema, batch: Any) -> Any:

@@ -6,13 +6,16 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slipring.errors import BadArgument
 
 from . import field_types as kinds
 from . import schema_document as document
 from .bound_classes import Bound
+
+if TYPE_CHECKING:
+    from .encodings.record_columns import RecordColumns
 
 # What a document of each encoding has besides name, type and version. Texts in base64 are bytes in `Schema.extra`.
 EXTRAS: dict[str, dict[str, type]] = {
@@ -135,6 +138,13 @@ class Schema:
         from .encodings import arrow_types
 
         return arrow_types.columns_of(self)
+
+    @cached_property
+    def records(self) -> RecordColumns:
+        """Bodies as columns and back, of encoding numpy."""
+        from .encodings import record_columns
+
+        return record_columns.RecordColumns(self)
 
     @cached_property
     def ddl(self) -> str:

@@ -6,6 +6,7 @@ size; an object that does not fit raises BadArgument, and nothing is produced.
 
 msgspec_bodies     msgpack and JSON             fast_checks   their checks, compiled for each schema
 numpy_layout       dtypes as types              numpy_bodies  records of fixed size
+record_columns     their columns, and back
 arrow_types        Arrow schemas as types       arrow_bodies  record batches
 protobuf_types     descriptors as types         protobuf_bodies
 flatbuffers_types  .bfbs as types               flatbuffers_bodies

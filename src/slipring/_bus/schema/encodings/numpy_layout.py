@@ -163,10 +163,10 @@ def _describe(kind: kinds.Type, layout: Any, codes: bool) -> Any:
             return packages.numpy().dtype((_describe(item, layout, codes), shape))
         case kinds.Text(most=most) if codes:
             return packages.numpy().dtype(("<u4", (most,)))
-    return packages.numpy().dtype(_code(kind))
+    return packages.numpy().dtype(scalar_code(kind))
 
 
-def _code(kind: kinds.Type) -> str:
+def scalar_code(kind: kinds.Type) -> str:
     match kind:
         case kinds.Int(bits=bits, signed=signed):
             return f"<{'i' if signed else 'u'}{bits // 8}"
