@@ -142,8 +142,8 @@ def same(one, other):
     return type(one) is type(other) and one == other
 
 
-def packed_layout(kind):
-    """The layout of a fixed type without padding, and its size."""
+def packed_layout(kind, gap=0):
+    """The layout of a fixed type, with so many bytes behind each field."""
     from slipring._bus.schema.encodings import numpy_layout
 
     layout = []
@@ -158,7 +158,7 @@ def packed_layout(kind):
         end = 0
         for each in kind.fields:
             place.append(end)
-            end += size(each.type)
+            end += size(each.type) + gap
         place[0] = end
         return end
 
