@@ -183,6 +183,16 @@ def test_a_bad_body_among_many_leaves_the_other_rows():
     assert found.batch.equals(decode_batch(schema, [bodies[at] for at in good]).batch)
 
 
+def test_every_character_of_unicode_and_no_other_number_is_text():
+    schema = declare(np.dtype([("word", "U2")]))
+    for code in (0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF):
+        found = decode_batch(schema, [struct.pack("<II", 0, code)])
+        assert found.batch.to_pydict() == {"word": ["\0" + chr(code)]}
+    for code in (0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x110000, 0x1FFFFF, 0xFFFFFFFF):
+        found = decode_batch(schema, [struct.pack("<II", code, 0)])
+        assert (found.batch.num_rows, found.bad[0].field) == (0, "word")
+
+
 @pytest.mark.parametrize(
     ("dtype", "value"),
     [("U2", "abc"), ("U2", "a\0"), ("S2", b"abc"), ("S2", b"a\0")],
