@@ -384,6 +384,12 @@ def test_data_and_columns_of_other_sizes_and_kinds_are_refused():
     for sources in ([None], (b"x" * 8,), ((b"x" * 8,),), (("x", 0),), ((np.array([object()]), 0),)):
         with pytest.raises(TypeError):
             layout.join(sources, 1)
+    bits = _native.RecordLayout(8, (("bits", 0, 1, ((8, 1),)),))
+    for kind, start in ((layout, 1), (layout, 17), (bits, 57), (bits, 65)):
+        for wrong in (start, -1, -(1 << 63), (1 << 63) - 1):
+            with pytest.raises(slipring.BadArgument, match="a column of 8 bytes has no"):
+                kind.join(((b"x" * 8, wrong),), 1)
+    assert bytes(bits.join(((b"x" * 7 + b"\x81", 56),), 1)) == b"\1\0\0\0\0\0\0\1"
     with pytest.raises(slipring.BadArgument, match="kind text cannot be joined"):
         _native.RecordLayout(8, (("text", 0, 8, ()),)).join(((b"x" * 8, 0),), 1)
     assert layout.split(b"", 0)[0] == b"" and bytes(layout.join((None,), 2)) == bytes(16)

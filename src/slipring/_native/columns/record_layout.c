@@ -271,7 +271,7 @@ static bool read_source(const struct row_leaf *leaf, int64_t rows, PyObject *sou
         return false;
     }
     int64_t length = rows * leaf->items * (leaf_has_bits(leaf) ? 1 : leaf->width), unit = leaf_has_bits(leaf) ? 8 : 1;
-    if (start < 0 || view->len > MOST_MEMORY / 8 || start > view->len * unit || length > view->len * unit - start) {
+    if (start < 0 || view->len > MOST_MEMORY / 8 || length > view->len * unit - start) {
         raise_bad_argument("sources", "a column of %zd bytes has no %lld %s from %zd on", view->len, (long long)length,
                            unit == 8 ? "bits" : "bytes", start);
         return false;
