@@ -3,6 +3,7 @@
 
 import gc
 import math
+import mmap
 import struct
 
 import numpy as np
@@ -393,3 +394,9 @@ def test_data_and_columns_of_other_sizes_and_kinds_are_refused():
     with pytest.raises(slipring.BadArgument, match="kind text cannot be joined"):
         _native.RecordLayout(8, (("text", 0, 8, ()),)).join(((b"x" * 8, 0),), 1)
     assert layout.split(b"", 0)[0] == b"" and bytes(layout.join((None,), 2)) == bytes(16)
+
+
+def test_texts_beyond_the_offsets_of_arrow_are_refused():
+    layout = _native.RecordLayout(1 << 20, (("bytes", 0, 1 << 20, ()),))
+    with mmap.mmap(-1, 1 << 31) as memory, pytest.raises(slipring.BadArgument, match="decode fewer rows"):
+        layout.split(memory, 1 << 11)
