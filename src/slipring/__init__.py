@@ -13,7 +13,7 @@ A map of the package:
     slipring.Server         bus.server(): methods that other processes call
     slipring.Client         bus.client(): calls them, from threads and from asyncio
     slipring.current_call   inside a method: whether its caller still waits
-    slipring.Message        body, sender, type, seq, time_ns, topic
+    slipring.Message        body, value, sender, type, seq, time_ns, topic
     slipring.wait           on many subscribers
     slipring.errors         every error, one class per cause
     slipring.bridge         a bus between hosts (extra "zmq")
