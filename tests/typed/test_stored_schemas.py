@@ -204,7 +204,7 @@ def _fnv1a(data):
         b'{"encoding":"pickle","name":"x","type":"str","version":1}',
     ],
 )
-def test_bytes_that_are_no_schema_are_corrupt_although_their_hash_is_right(bus, data):
+def test_other_bytes_than_a_schema_are_corrupt_although_their_hash_is_right(bus, data):
     """Any program may write such a topic: the core does not read schemas."""
     from slipring._native import topic_create
 
