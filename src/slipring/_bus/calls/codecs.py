@@ -53,6 +53,8 @@ class Msgpack:
         self.encode_value = self._encode
         self.decode_value = msgpack.Decoder(ext_hook=extension).decode
         self.decode_arguments = msgpack.Decoder(tuple[list[Any], dict[str, Any]], ext_hook=extension).decode
+        # Each argument as its bytes, to be decoded by its annotation.
+        self.split_arguments = msgpack.Decoder(tuple[list[msgspec.Raw], dict[str, msgspec.Raw]]).decode
 
     def encode_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
         return self._encode((args, kwargs))

@@ -59,6 +59,15 @@ def structure(cls: Any) -> tuple[kinds.Struct, Bound]:
     return _structure(cls, "", ())
 
 
+def annotation(hint: Any) -> Pair:
+    """Return the type of any annotation, and how objects of it hold the values."""
+    kind, bound = _annotation(hint, "", ())
+    problem = kinds.Limits().problem(kind, columns=False)
+    if problem is not None:
+        _refuse(*problem)
+    return kind, bound
+
+
 def _refuse(path: str, why: str) -> NoReturn:
     raise BadArgument(f"field {path}: {why}" if path else why, argument=path or "schema")
 

@@ -290,13 +290,14 @@ class Limits:
     def __init__(self) -> None:
         self._left = MOST_FIELDS
 
-    def problem(self, root: Type) -> tuple[str, str] | None:
-        """Return the path of the first field that is not allowed, and why."""
+    def problem(self, root: Type, *, columns: bool = True) -> tuple[str, str] | None:
+        """Return the path of the first field that is not allowed, and why. columns: the fields become columns beside
+        those of the message."""
         for path, kind, depth in walk(root):
             name, why = self._of_one(kind, depth)
             if why:
                 return within(path, name) if name else path, why
-        if isinstance(root, Struct):
+        if columns and isinstance(root, Struct):
             for inner in root.fields:
                 if inner.name.lower() in OWN_COLUMNS:
                     return inner.name, (

@@ -8,4 +8,5 @@ server          what programs use                     presence         who serve
 dispatcher      receive, admit, run, reply            worker_threads   the threads that do it
 method_call     one call, its method, its errors      async_methods    the tasks of async methods
 client_replies  answers, and those without room       server_stream    answers in parts
+annotated_methods   arguments and values, checked by the annotations of a method
 """

@@ -11,7 +11,18 @@ from typing import Any
 
 from .. import envelope
 from ..runtime import Runtime, Started
-from .method_call import CURRENT, Method, MethodCall, Refused, answer, describe, invoke, refuse, report
+from .method_call import (
+    CURRENT,
+    Encode,
+    Method,
+    MethodCall,
+    Refused,
+    answer,
+    describe,
+    invoke,
+    refuse,
+    report,
+)
 from .server_stream import ServerStream, Stopped
 
 
@@ -63,9 +74,9 @@ class AsyncMethods:
             outcome = invoke(method, call)
             CURRENT.set(call)
             if method.streams:
-                await self._stream(call, outcome)
+                await self._stream(call, outcome, method.encode_part)
             else:
-                answer(call, await outcome)
+                answer(call, await outcome, method.encode)
         except Refused as refused:
             refuse(call, refused.error)
         except asyncio.CancelledError as error:
@@ -73,8 +84,8 @@ class AsyncMethods:
         except BaseException as error:  # noqa: BLE001 - anything that a method raises belongs to its caller
             refuse(call, report(call, error))
 
-    async def _stream(self, call: MethodCall, values: AsyncIterator[Any]) -> None:
-        stream = call.stream = _AsyncStream(call)
+    async def _stream(self, call: MethodCall, values: AsyncIterator[Any], encode: Encode) -> None:
+        stream = call.stream = _AsyncStream(call, encode)
         try:
             while (stopped := stream.flush()) is not Stopped.DONE:
                 if stopped is Stopped.CREDIT:
@@ -83,14 +94,16 @@ class AsyncMethods:
                 elif stopped is Stopped.ROOM:
                     await self._runtime.await_room(stream.may_continue)
                 else:
-                    await self._load(stream, call, values)
+                    await self._load(stream, call, values, encode)
         finally:
             call.caller.open.pop(call.req_id, None)
             await values.aclose()  # type: ignore[attr-defined]
 
-    async def _load(self, stream: ServerStream, call: MethodCall, values: AsyncIterator[Any]) -> None:
+    async def _load(
+        self, stream: ServerStream, call: MethodCall, values: AsyncIterator[Any], encode: Encode
+    ) -> None:
         try:
-            stream.set_value(call.service.codec.encode_value(await anext(values)))
+            stream.set_value(encode(await anext(values)))
         except StopAsyncIteration:
             stream.finish(envelope.end(call.req_id))
         except asyncio.CancelledError:
@@ -122,8 +135,8 @@ class AsyncMethods:
 class _AsyncStream(ServerStream):
     """Waits by awaiting: credit sets an event of the loop."""
 
-    def __init__(self, call: MethodCall) -> None:
-        super().__init__(call, None)
+    def __init__(self, call: MethodCall, encode: Encode) -> None:
+        super().__init__(call, None, encode)
         self.credited = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 

@@ -230,16 +230,17 @@ class Dispatcher:
             call.caller.open.pop(call.req_id, None)
             return
         try:
-            value = invoke(self.methods[call.method], call)
+            method = self.methods[call.method]
+            value = invoke(method, call)
         except Refused as refused:
             self._counters["errors"] += 1
             refuse(call, refused.error)
             return
         if type(value) is types.GeneratorType and call.window:
-            stream = call.stream = ServerStream(call, value)
+            stream = call.stream = ServerStream(call, value, method.encode_part)
             self._continue(call, stream)
         else:
-            answer(call, value)
+            answer(call, value, method.encode)
 
     def _continue(self, call: MethodCall, stream: Any) -> None:
         stopped = stream.run()

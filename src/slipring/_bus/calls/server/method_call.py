@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -137,15 +137,30 @@ def current_call() -> MethodCall | None:
 current_call.__module__ = "slipring"
 
 
+Decode = Callable[[memoryview], tuple[Sequence[Any], Mapping[str, Any]]]
+Encode = Callable[[Any], bytes | memoryview]
+
+
+class Coders(NamedTuple):
+    """How the bytes of a method's calls are read and written: as its codec does, or as its annotations ask."""
+
+    decode: Decode  # the arguments, or WrongArgument
+    encode: Encode  # the value
+    encode_part: Encode  # a part of a stream
+
+
 class Method(NamedTuple):
     """A method that the server offers."""
 
     function: Callable[..., Any]
     is_async: bool  # a coroutine function, or an async generator
     streams: bool
+    decode: Decode
+    encode: Encode
+    encode_part: Encode
 
     @classmethod
-    def of(cls, function: Callable[..., Any]) -> Method:
+    def of(cls, function: Callable[..., Any], coders: Coders) -> Method:
         import inspect  # slow to import, and clients do without
 
         plain = inspect.unwrap(function)
@@ -153,7 +168,11 @@ class Method(NamedTuple):
             plain = getattr(plain, "__call__", plain)  # noqa: B004 - the function behind an object
         generates = inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain)
         is_async = inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain)
-        return cls(function, is_async, generates)
+        return cls(function, is_async, generates, *coders)
+
+
+class WrongArgument(Exception):
+    """An argument that does not fit its annotation; the text names method, parameter and field."""
 
 
 class Refused(Exception):
@@ -170,7 +189,9 @@ def invoke(method: Method, call: MethodCall) -> Any:
         hint = f"'{call.method}' answers in parts: use client.stream()"
         raise Refused(Error(Reason.BAD_ARGUMENTS, "", hint))
     try:
-        args, kwargs = call.service.codec.decode_arguments(memoryview(call.arguments))
+        args, kwargs = method.decode(memoryview(call.arguments))
+    except WrongArgument as error:
+        raise Refused(Error(Reason.BAD_ARGUMENTS, "", str(error))) from None
     except Exception as error:  # noqa: BLE001 - of any codec, for any bytes
         hint = f"they cannot be decoded: {_text_of(error)}"
         raise Refused(Error(Reason.BAD_ARGUMENTS, "", hint)) from None
@@ -191,10 +212,10 @@ def invoke(method: Method, call: MethodCall) -> Any:
         CURRENT.reset(token)
 
 
-def answer(call: MethodCall, value: Any) -> None:
+def answer(call: MethodCall, value: Any, encode: Encode) -> None:
     """Send a value to the caller."""
     try:
-        data = call.service.codec.encode_value(value)
+        data = encode(value)
     except BaseException as error:  # noqa: BLE001 - a value that the codec does not take
         refuse(call, report(call, error))
         return

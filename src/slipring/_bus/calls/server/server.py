@@ -16,7 +16,7 @@ from ...logs import log
 from .. import cleanup, codecs
 from ..protocol import MAX_METHOD, calls_topic, check_service
 from .dispatcher import Dispatcher, Limits
-from .method_call import Method, Service
+from .method_call import Coders, Method, Service
 from .presence import Presence
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class Server(Closing):
     def method(self, function: Any = None, *, name: str | None = None) -> Any:
         """Offer a function under its own name or another; also as a decorator.
 
-        The function may be plain or async; a generator of either kind answers in parts."""
+        The function may be plain or async; a generator of either kind answers in parts. With codec "msgpack" its
+        annotations are checked: callers get BadArguments for arguments that do not fit."""
         self._refuse_inherited()
         if function is None:
             return lambda decorated: self.method(decorated, name=name)
@@ -90,8 +91,16 @@ class Server(Closing):
             raise BadArgument(f"name must have 1 to {MAX_METHOD} bytes", argument="name")
         if chosen in self._dispatcher.methods:
             raise BadArgument(f"method '{chosen}' exists already: give another name", argument="name")
-        self._dispatcher.methods[chosen] = Method.of(function)
+        self._dispatcher.methods[chosen] = Method.of(function, self._coders(function, chosen))
         return function
+
+    def _coders(self, function: Callable[..., Any], name: str) -> Coders:
+        codec = self._codec
+        if isinstance(codec, codecs.Msgpack) and _is_annotated(function):
+            from . import annotated_methods  # slow to import, and most methods do without
+
+            return annotated_methods.prepare(function, name, codec)
+        return Coders(codec.decode_arguments, codec.encode_value, codec.encode_value)
 
     # Life
 
@@ -183,6 +192,19 @@ class Server(Closing):
     def __repr__(self) -> str:
         state = "closed" if self.closed else "started" if self._started else "not started"
         return f"<Server {self.service!r} {state}, {len(self._dispatcher.methods)} methods>"
+
+
+def _is_annotated(function: Callable[..., Any]) -> bool:
+    import inspect
+
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a function written in C
+        return False
+    except NameError:  # from Python 3.14 on, annotations are evaluated here
+        return True
+    given = (signature.return_annotation, *(each.annotation for each in signature.parameters.values()))
+    return any(each is not signature.empty for each in given)
 
 
 Server.__module__ = "slipring"

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import envelope
 from .client_replies import pieces
-from .method_call import CURRENT, MethodCall, report, too_large
+from .method_call import CURRENT, Encode, MethodCall, report, too_large
 
 _PARTS_AT_ONCE = 64  # then other calls have their turn
 
@@ -27,8 +27,8 @@ class Stopped(Enum):
 
 
 class ServerStream:
-    def __init__(self, call: MethodCall, values: Iterator[Any] | None) -> None:
-        self._call, self._values = call, values
+    def __init__(self, call: MethodCall, values: Iterator[Any] | None, encode: Encode) -> None:
+        self._call, self._values, self._encode = call, values, encode
         self._messages: Iterator[bytes] = iter(())
         self._next: bytes | None = None
         self._last = False
@@ -79,7 +79,7 @@ class ServerStream:
         """Make the next messages: of a value, or the end."""
         call = self._call
         try:
-            value = call.service.codec.encode_value(self._pull())
+            value = self._encode(self._pull())
         except StopIteration:
             self.finish(envelope.end(call.req_id))
         except BaseException as error:  # noqa: BLE001 - anything that a method raises belongs to its caller

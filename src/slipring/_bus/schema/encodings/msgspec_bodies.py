@@ -21,6 +21,7 @@ from .. import field_types as kinds
 from ..bound_classes import PYTHON_CLASSES, Bound
 from ..plain_values import to_plain
 from . import fast_checks
+from .untyped_values import from_untyped
 
 if typing.TYPE_CHECKING:
     from ..compatibility import View
@@ -32,17 +33,20 @@ _NAMED = re.compile(r"missing required field `(?P<field>\w+)`")
 
 def encoder(schema: Schema, bound: Bound | None) -> Callable[[Any], bytes]:
     """Return the function that encodes objects of the bound class, and dicts."""
-    module = getattr(packages.msgspec(), schema.encoding)
-    finite, kind = schema.encoding == "json", schema.root
-    encode = module.Encoder().encode
-    chosen = bound or bound_classes.plain(kind)
+    return value_encoder(schema.root, bound or bound_classes.plain(schema.root), schema.encoding)
+
+
+def value_encoder(kind: kinds.Type, bound: Bound, encoding: str = "msgpack") -> Callable[[Any], bytes]:
+    """Return the function that encodes values of any type, or raises BadArgument."""
+    encode = getattr(packages.msgspec(), encoding).Encoder().encode
+    finite = encoding == "json"
 
     def otherwise(value: Any) -> bytes:
-        plain = to_plain(kind, value, bound=chosen, finite=finite)
+        plain = to_plain(kind, value, bound=bound, finite=finite)
         found: bytes = encode(plain)
         return found
 
-    return fast_checks.encoder(kind, chosen, encode, otherwise, finite=finite) if chosen.native else otherwise
+    return fast_checks.encoder(kind, bound, encode, otherwise, finite=finite) if bound.native else otherwise
 
 
 def decoder(view: View) -> Callable[[Any], Any]:
@@ -69,6 +73,33 @@ def decoder(view: View) -> Callable[[Any], Any]:
 
     direct = getattr(packages.msgspec(), schema.encoding).Decoder(bound.annotation).decode
     return fast_checks.decoder(shared, shared_bound, direct, bad, otherwise)
+
+
+def value_decoder(kind: kinds.Type, bound: Bound, untyped: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the function that decodes msgpack of any type into objects of the program, or raises Undecodable.
+
+    untyped(body) decodes without a type. A body that is not as the schema has it may still hold a value that fits: a
+    numpy array for a list, the items of a NamedTuple for a structure.
+    """
+
+    def build(body: Any) -> Any:
+        given = from_untyped(kind, bound, untyped(body))
+        try:
+            plain = to_plain(kind, given, bound=bound)
+        except BadArgument as error:
+            raise Undecodable(str(error), field=error.argument) from None
+        return bound_classes.build(kind, bound, plain)
+
+    def bad(body: Any, error: Exception) -> Any:
+        return build(body)  # it names the field, with its index
+
+    def otherwise(value: Any) -> Any:
+        return _checked(kind, bound, value)
+
+    if not bound.native:
+        return build
+    direct = packages.msgspec().msgpack.Decoder(bound.annotation).decode
+    return fast_checks.decoder(kind, bound, direct, bad, otherwise)
 
 
 def _plain_decoder(schema: Schema) -> Callable[[Any], Any]:
