@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from support import annotated
 from support.waiting import WATCHDOG_S
 
 
@@ -42,6 +43,10 @@ def test_a_stream_is_printed_line_by_line(cli, echo):
         (("call", "echo", "fail", "boo"), "RuntimeError: boo"),
         (("call", "echo", "nix"), "add, count, echo, fail, size, sleep"),
         (("call", "echo", "add", "1"), "missing 1 required"),
+        (
+            ("call", "echo", "size", '"many"'),
+            "method 'size', parameter 'bytes': value='many' (str) must be int64, an int (arguments are JSON",
+        ),
         (("call", "echo", "count", "1"), "stream"),
         (("call", "echo", "sleep", "60", "--timeout", "0.05"), "--timeout"),
         (("call", "other", "x"), "no living server"),
@@ -65,6 +70,15 @@ def test_a_call_may_wait_for_its_server(cli, bus):
         server.method(lambda a, b: a + b, name="add")
         server.start()
         assert calling.communicate(timeout=WATCHDOG_S)[0] == b"3\n"
+
+
+def test_a_map_is_an_object_of_an_annotated_method(cli, bus):
+    with bus.server("echo") as server:
+        server.method(annotated.later, name="locate")
+        server.start()
+        assert answer(cli, "locate", '{"t": 1, "acc": [1, 2, 3]}') == {"x": 1.0, "parts": []}
+        refused = cli.run("call", "echo", "locate", '{"t": 1, "acc": [1, 2, null]}', code=1).stderr
+    assert "method 'locate', parameter 'imu': acc[2]=None (NoneType) must be float64, a float" in refused
 
 
 def test_what_serve_echo_proposes_can_be_typed(cli, bus):

@@ -7,6 +7,7 @@ import pytest
 
 import slipring
 from slipring.testing import Deadlock, SteppedBus
+from support import annotated
 from support.calling import offer_usual
 
 
@@ -210,3 +211,15 @@ def test_the_seed_chooses_between_callers_and_equal_seeds_have_equal_traces():
         assert all(
             [note for note in order if note[0] == name] == [f"{name}{n}" for n in range(4)] for name in "abcd"
         )
+
+
+def test_annotated_methods_are_checked(bus, server):
+    for function in (annotated.parts, annotated.Robot().turn):
+        server.method(function)
+    server.method(annotated.later, name="locate")
+    client, imu = bus.client("calc"), annotated.Imu(1.5, (1.0, 2.0, 3.0))
+    assert client.call("locate", imu) == {"x": 1.5, "parts": []}
+    assert [part["id"] for part in client.stream("parts", imu, 3)] == [0, 1, 2]
+    with pytest.raises(slipring.BadArguments, match="method 'turn', parameter 'speed': value=300"):
+        client.call("turn", 1, speed=300)
+    assert client.call("turn", 1, speed=3) == 3.0
