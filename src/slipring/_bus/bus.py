@@ -454,14 +454,19 @@ class Bus(Closing):
             stats["streams"] = frame_streams.look(self.path, topic)
         return notebook.Facts({"topic": topic, **stats})
 
-    def schema(self, topic: str) -> Schema | None:
-        """Return the schema of a topic: .encoding .hash .arrow .json_schema .ddl .python; None for an untyped topic."""
-        data = self._stored(self._topic(topic))
-        if data is None:
-            return None
+    def schema(self, topic: str, stream: str | None = None) -> Schema | None:
+        """Return the schema of a topic: .encoding .hash .arrow .json_schema .ddl .python; None for an untyped topic.
+
+        Cells and frames have the schema of their dtype. stream: of frames with several."""
         from .typed import stored
 
-        return stored.schema_of_topic(topic, data)
+        facts = self.stats(topic)
+        if facts.get("kind") == "cells":
+            return stored.of_cells(facts)
+        if facts.get("content") == "frames":
+            return stored.of_frames(topic, facts["streams"], stream)
+        data = self._stored(topic)
+        return None if data is None else stored.schema_of_topic(topic, data)
 
     def _stored(self, topic: str) -> bytes | None:
         """Return the bytes of a topic's schema."""

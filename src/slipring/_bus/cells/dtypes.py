@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numpy, imported at the first use, and dtypes as the text that is kept in shared memory."""
+"""numpy, imported at the first use, and the dtypes of cells and frames as descriptions in shared memory.
+
+A description is that of the npy format: "<f8", or a list of fields, with padding as fields without a name. Cells keep
+it as JSON, frames as a literal of Python.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,18 @@ from types import ModuleType
 from typing import Any
 
 from slipring.errors import BadArgument, Corrupt
+
+# What numpy and JSON raise for a description that is not one.
+NOT_UNDERSTOOD = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    SyntaxError,
+)
 
 
 def numpy(what: str, instead: str = "") -> ModuleType:
@@ -37,7 +53,33 @@ def to_text(dtype: Any, what: str) -> tuple[str, int]:
         raise BadArgument(f"dtype={dtype!r} is an array itself: put its shape into shape=", argument="dtype")
     if chosen.itemsize == 0:
         raise BadArgument(f"dtype={dtype!r} has elements of no size: give it one", argument="dtype")
-    return (chosen.str if chosen.names is None else repr(chosen.descr)), chosen.itemsize
+    described = description(chosen)
+    return (described if isinstance(described, str) else repr(described)), chosen.itemsize
+
+
+def description(dtype: Any) -> Any:
+    """Return the description of a dtype; BadArgument if it has none, such as one with fields that overlap."""
+    try:
+        return numpy("a dtype").lib.format.dtype_to_descr(dtype)
+    except (ValueError, TypeError) as error:
+        raise BadArgument(f"dtype={dtype} cannot be described: {error}", argument="dtype") from error
+
+
+def from_description(described: Any) -> Any:
+    """Return the dtype of a description, in which lists may stand for tuples. It may come from any program, and raise
+    any error of numpy."""
+    return numpy("a dtype").lib.format.descr_to_dtype(_tuples(described))
+
+
+def _tuples(described: Any) -> Any:
+    """Convert lists to tuples, which JSON does not have: fields, and shapes within them."""
+    if not isinstance(described, list):
+        return described
+    return [(_name(field[0]), _tuples(field[1]), *map(tuple, field[2:])) for field in described]
+
+
+def _name(name: Any) -> Any:
+    return tuple(name) if isinstance(name, list) else name  # (title, name)
 
 
 @lru_cache(maxsize=64)
@@ -46,8 +88,9 @@ def from_text(text: str, item_size: int, what: str) -> Any:
     import ast  # slow to import, and every bus knows this module
 
     try:
-        chosen = numpy(what).dtype(ast.literal_eval(text) if text.startswith("[") else text)
-    except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError) as error:
+        numpy(what)
+        chosen = from_description(ast.literal_eval(text) if text.startswith("[") else text)
+    except NOT_UNDERSTOOD as error:
         raise Corrupt(f"{text!r} in shared memory is not a dtype: {error}", argument="dtype") from None
     if chosen.hasobject or chosen.itemsize != item_size:
         raise Corrupt(

@@ -76,15 +76,6 @@ class BytesSlot:
 
 
 Elements = BytesElements | NumpyElements
-_NOT_UNDERSTOOD = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-    MemoryError,
-)
 
 
 def describe(dtype: Any, shape: Any, size: Any) -> Elements | None:
@@ -102,17 +93,6 @@ def describe(dtype: Any, shape: Any, size: Any) -> Elements | None:
     return NumpyElements(dtypes.parse(dtype, import_numpy()), checked)
 
 
-def _tuples(described: Any) -> Any:
-    """Convert lists to tuples, which JSON does not have: fields, and shapes within them."""
-    if not isinstance(described, list):
-        return described
-    return [(_name(field[0]), _tuples(field[1]), *map(tuple, field[2:])) for field in described]
-
-
-def _name(name: Any) -> Any:
-    return tuple(name) if isinstance(name, list) else name  # (title, name)
-
-
 def from_format(text: str, size: int) -> Elements:
     """Return the elements that the format in a file describes; it must agree with their size."""
     elements: Elements
@@ -121,13 +101,14 @@ def from_format(text: str, size: int) -> Elements:
         if "bytes" in described:
             elements = BytesElements(positive("bytes", described["bytes"]))
         else:
-            dtype = import_numpy().lib.format.descr_to_dtype(_tuples(described["dtype"]))
+            import_numpy()
+            dtype = dtypes.from_description(described["dtype"])
             if not isinstance(described["shape"], list):
                 raise TypeError("shape is not a list")
             elements = NumpyElements(
                 dtype, [positive("shape", dimension) for dimension in described["shape"]]
             )
-    except _NOT_UNDERSTOOD as error:
+    except dtypes.NOT_UNDERSTOOD as error:
         raise Corrupt(
             f"the cells' format {text[:80]!r} is not understood: {error}", argument="topic"
         ) from error

@@ -28,7 +28,7 @@ class NumpyElements:
     """Values of a numpy dtype, each of the given shape."""
 
     def __init__(self, dtype: Any, shape: Sequence[int]) -> None:
-        numpy = import_numpy()
+        import_numpy()
         base, inner = dtype.subdtype or (dtype, ())
         self.dtype: Any = base
         self.shape = (*shape, *inner)
@@ -43,11 +43,8 @@ class NumpyElements:
             )
         if self.size == 0:
             raise BadArgument(f"dtype={dtype}, shape={self.shape}: an element has no bytes", argument="dtype")
-        try:
-            described = numpy.lib.format.dtype_to_descr(base)
-            self.format = json.dumps({"dtype": described, "shape": self.shape}, separators=(",", ":"))
-        except (ValueError, TypeError) as error:
-            raise BadArgument(f"dtype={dtype} cannot be described: {error}", argument="dtype") from error
+        described = {"dtype": dtypes.description(base), "shape": self.shape}
+        self.format = json.dumps(described, separators=(",", ":"))
 
     def over(self, region: Region, stride: int) -> NumpyMemory:
         return NumpyMemory(self, region, stride)

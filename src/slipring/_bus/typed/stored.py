@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -72,6 +73,41 @@ def open_with(
             name_topic(error, topic)
             raise
         bytes_given = data
+
+
+def of_cells(facts: dict[str, Any]) -> Schema | None:
+    """Return the schema of an element of cells with these statistics; None for plain bytes."""
+    from ..cells.elements import BytesElements, from_format
+
+    elements = from_format(facts["format"], facts["size"])
+    if isinstance(elements, BytesElements):
+        return None
+    return declare(_with_shape(elements.dtype, elements.shape), name="Element")
+
+
+def of_frames(topic: str, streams: list[dict[str, Any]], stream: str | None) -> Schema | None:
+    """Return the schema of a frame; None before the first publisher. streams: as in the statistics."""
+    from ..cells import dtypes
+
+    named = {each["stream"]: each for each in streams}
+    if not named:
+        return None
+    if stream is None and len(named) > 1:
+        text = f"topic {topic!r} has the streams {', '.join(named)}: give stream= one of them"
+        raise BadArgument(text, argument="stream")
+    found = named.get(next(iter(named)) if stream is None else stream)
+    if found is None:
+        text = f"topic {topic!r} has no stream {stream!r}; its streams are {', '.join(named)}"
+        raise TopicNotFound(text, argument="stream")
+    size = found["frame_bytes"] // math.prod(found["shape"])
+    dtype = dtypes.from_text(found["dtype"], size, "the schema of frames")
+    return declare(_with_shape(dtype, found["shape"]), name="Frame")
+
+
+def _with_shape(dtype: Any, shape: Any) -> Any:
+    import numpy
+
+    return numpy.dtype((dtype, tuple(shape))) if shape else dtype
 
 
 def no_schema(asked: Schema) -> SchemaMismatch:
