@@ -38,6 +38,17 @@ class Decoder:
         cls, build: Callable[[], Callable[[Any], Any]], locate: Callable[[Any, str, int], None], /
     ) -> Self: ...
 
+class Checked:
+    def __new__(
+        cls,
+        function: Callable[[Any], Any],
+        otherwise: Callable[[Any], Any],
+        before: tuple[Any, ...] | None,
+        after: tuple[Any, ...] | None,
+        /,
+    ) -> Self: ...
+    def call(self, value: Any, /) -> Any: ...
+
 class Loan:
     @property
     def seq(self) -> int | None: ...

@@ -49,8 +49,8 @@ static bool of_main_interpreter(void) {
 static int execute(PyObject *module) {
     if (!of_main_interpreter()) return -1;
     bool ready = bytes_ready() && message_type_ready(module) && publisher_type_ready(module) && subscriber_type_ready(module) &&
-                 region_type_ready(module) && view_type_ready(module) && decoder_type_ready(module) && loan_type_ready(module) &&
-                 bell_type_ready(module) && inspector_type_ready(module) && range_type_ready(module) &&
+                 region_type_ready(module) && view_type_ready(module) && decoder_type_ready(module) && checked_type_ready(module) &&
+                 loan_type_ready(module) && bell_type_ready(module) && inspector_type_ready(module) && range_type_ready(module) &&
                  record_layout_type_ready(module) && cells_types_ready(module) && pool_ready() &&
                  frame_writer_type_ready(module) && frame_reader_type_ready(module) && add_codes(module);
     return ready ? 0 : -1;

@@ -199,6 +199,7 @@ bool subscriber_type_ready(PyObject *module);
 bool region_type_ready(PyObject *module);
 bool view_type_ready(PyObject *module);
 bool decoder_type_ready(PyObject *module);
+bool checked_type_ready(PyObject *module);
 bool loan_type_ready(PyObject *module);
 bool bell_type_ready(PyObject *module);
 bool cells_types_ready(PyObject *module);

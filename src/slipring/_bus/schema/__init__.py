@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schemas of typed topics: their bytes, their declarations, and the codecs of messages.
 
-Contract: nothing here knows the core, a bus or a topic; `record_columns` uses the compiled part for copies alone. Bytes
-of a schema and bodies of messages may come from any program: they are checked, and raise Corrupt or Undecodable. An
-object that does not fit raises BadArgument, and nothing is produced. Third-party packages are imported at the first use
+Contract: nothing here knows the core, a bus or a topic; the compiled part runs the checks of `fast_checks` and the copies
+of `record_columns`. Bytes of a schema and bodies of messages may come from any program: they are checked, and raise
+Corrupt or Undecodable. An object that does not fit raises BadArgument, and nothing is produced. Third-party packages are
+imported at the first use
 (`packages`). docs/spec/schema.md is normative.
 
 The interface:
@@ -18,7 +19,7 @@ Below it:
     annotations     classes of Python to types    bound_classes    objects of these classes from plain values
     plain_values    objects to plain values, or an error that names the field
     numpy_layout, arrow_types, protobuf_types, flatbuffers_types, flatbuffers_tables, flatbuffers_writer
-    fast_checks     checks of msgpack and JSON messages, compiled for each schema
+    fast_checks     checks of msgpack and JSON messages, compiled for each schema and run by the binding
     msgspec_bodies, library_bodies                the codecs of each encoding
     record_columns                                bodies of encoding numpy as columns, by the compiled part
     descriptions    Spark DDL, JSON Schema and Python source

@@ -1,264 +1,168 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of whole messages, compiled to one Python function for each schema.
+"""Checks of whole messages, compiled for each schema and run by the binding (src/slipring/_native/checked.c).
 
 msgspec encodes what it is given and does not compare it with annotations; decoding, it does not know sizes of integers.
-These functions do both, with one test of a type for each field. What they do not accept goes to plain_values.py, which
+A check does both, with one test of a class for each field. What it does not accept goes to plain_values.py, which
 converts it or names the field: a check may refuse too much, but accepts nothing that does not fit.
+
+A check is a tuple: how, the exact class, and what this way needs. None stands for a check that everything passes.
 """
 
 from __future__ import annotations
 
 import datetime
-import math
+import functools
+import types
+import typing
 from collections.abc import Callable
-from itertools import chain
-from operator import countOf
 from typing import Any
 
+from ...native import _native
 from .. import field_types as kinds
 from ..bound_classes import PYTHON_CLASSES, Bound
 from ..plain_values import LONGEST, UTC, fits_decimal
 
-_FEW = 4  # items of an array that are tested one by one, without a loop
+Check = tuple[str, Any, Any]
 
 
 def encoder(
-    kind: kinds.Type, bound: Bound, encode: Any, otherwise: Any, *, finite: bool
+    kind: kinds.Type, bound: Bound, encode: Any, otherwise: Callable[[Any], bytes], *, finite: bool
 ) -> Callable[[Any], Any]:
-    """Return a function that encodes an object which fits; `otherwise` gets every other object.
+    """Return a function that encodes an object which fits; `otherwise` gets every other one, and what `encode` refuses.
 
-    finite: NaN and infinities do not fit. msgspec writes them as null in JSON: without fields that can be None, one
-    search of the body costs less than a test of each float.
+    finite: NaN and infinities do not fit.
     """
-    search = finite and not _has_none(kind)
-    writer = _Writer(finite and not search)
-    condition = writer.joined(writer.given(kind, bound, "value"))
-    result = 'body = encode(value)\n            if b"null" not in body:\n                return body'
-    return writer.function(
-        f"def function(value):\n    try:\n        if {condition}:\n            "
-        f"{result if search else 'return encode(value)'}\n"
-        "    except Exception:\n        pass\n    return otherwise(value)\n",
-        encode=encode,
-        otherwise=otherwise,
-    )
+    return _native.Checked(encode, otherwise, _given(kind, bound, finite), None).call
 
 
-def decoder(kind: kinds.Type, bound: Bound, decode: Any, bad: Any, otherwise: Any) -> Callable[[Any], Any]:
-    """Return a function that decodes a body. bad(body, error) gets the body that `decode` refuses, otherwise(value) the
-    value that does not fit the type."""
-    writer = _Writer(finite=False)
-    conditions = writer.found(kind, bound, "value")
-    fits = f"        if {writer.joined(conditions)}:\n    " if conditions else ""
-    return writer.function(
-        f"def function(body):\n    try:\n        value = decode(body)\n{fits}        return value\n"
-        "    except Exception as error:\n        return bad(body, error)\n    return otherwise(value)\n",
-        decode=decode,
-        bad=bad,
-        otherwise=otherwise,
-    )
+def decoder(
+    kind: kinds.Type, bound: Bound, decode: Any, otherwise: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """Return a function that decodes a body; `otherwise` gets one that is refused, or whose value does not fit."""
+    return _native.Checked(decode, otherwise, None, _found(kind, bound)).call
 
 
-def _has_none(kind: kinds.Type) -> bool:
-    return isinstance(kind, kinds.Nullable) or any(_has_none(part) for part in kind.parts())
+def _given(kind: kinds.Type, bound: Bound, finite: bool) -> Check:
+    """Return the check of an object that is to be encoded."""
+    match kind:
+        case kinds.Nullable(item=item):
+            return "optional", None, (_given(item, bound.parts[0], finite),)
+        case kinds.Struct(fields=fields):
+            parts = [_given(each.type, part, finite) for each, part in zip(fields, bound.parts, strict=True)]
+            return _structure(bound, [each.name for each in fields], parts, len(fields), encoded=True)
+        case kinds.List(item=item):
+            return "items", None, (0, -1, (_given(item, bound.parts[0], finite),))
+        case kinds.Array(item=item, shape=shape):
+            check = _given(item, bound.parts[0], finite)
+            for size in reversed(shape):
+                check = "items", None, (size, size, (check,))
+            return check
+        case kinds.Map(item=item):
+            return "values", dict, (_given(item, bound.parts[0], finite),)
+        case kinds.Enum() if bound.cls is not None:
+            return "class", bound.cls, None
+        case kinds.Enum(values=values):
+            return "member", kind.kind, frozenset(value for _, value in values)
+        case kinds.Float() if finite:
+            return "float", float, (kind.highest, True)
+        case kinds.Timestamp(unit="us"):
+            return "zone", datetime.datetime, UTC
+        case kinds.Text(most=most) | kinds.Bytes(most=most) if most is not None:
+            return "size", PYTHON_CLASSES[type(kind)], (0, most, True)
+    return _limits(kind) or ("class", PYTHON_CLASSES[type(kind)], None)
 
 
-class _Writer:
-    def __init__(self, finite: bool) -> None:
-        self._finite = finite
-        self._names: dict[str, Any] = {
-            "count_of": countOf,
-            "fits_decimal": fits_decimal,
-            "INF": math.inf,
-        }
-        self._functions: list[str] = []
-        self._count = 0
-
-    def function(self, source: str, **names: Any) -> Callable[[Any], Any]:
-        scope = {**self._names, **names}
-        # The source has names of fields, which are identifiers, and numbers; all else is in the scope.
-        exec("".join([*self._functions, source]), scope)
-        made: Callable[[Any], Any] = scope["function"]
-        return made
-
-    @staticmethod
-    def joined(conditions: list[str]) -> str:
-        return " and ".join(conditions) or "True"
-
-    def _new(self, value: Any = None, prefix: str = "v") -> str:
-        self._count += 1
-        name = f"{prefix}{self._count}"
-        if value is not None:
-            self._names[name] = value
-        return name
-
-    def _loop(self, conditions: list[str], item: str, over: str) -> str:
-        """Return the condition that all items of `over` meet conditions on the variable `item`."""
-        name = self._new(prefix="f")
-        self._functions.append(f"def {name}({item}):\n    return {self.joined(conditions)}\n")
-        return f"all(map({name}, {over}))"
-
-    def given(self, kind: kinds.Type, bound: Bound, expression: str) -> list[str]:
-        """Return the conditions on an object that is to be encoded."""
-        if isinstance(kind, kinds.Nullable):
-            name = self._new()
-            inner = self.joined(self.given(kind.item, bound.parts[0], name))
-            return [f"(({name} := {expression}) is None or ({inner}))"]
-        name = self._new()
-        start = f"type({name} := {expression}) is"
-        if isinstance(kind, kinds.Struct):
-            parts = list(zip(kind.fields, bound.parts, strict=True))
-            if bound.attributes:
-                fields = [self.given(each.type, part, f"{name}.{each.name}") for each, part in parts]
-                return [f"{start} {self._new(bound.cls, 'k')}", *chain(*fields)]
-            fields = [self.given(each.type, part, f"{name}[{each.name!r}]") for each, part in parts]
-            return [f"{start} dict", f"len({name}) == {len(parts)}", *chain(*fields)]
-        if isinstance(kind, kinds.List):
-            return [f"({start} list or type({name}) is tuple)", *self._items(kind.item, bound.parts[0], name)]
-        if isinstance(kind, kinds.Array):
-            return self._given_array(kind.item, kind.shape, bound, expression)
-        if isinstance(kind, kinds.Map):
-            texts = f"count_of(map(type, {name}), str) == len({name})"
-            return [f"{start} dict", texts, *self._items(kind.item, bound.parts[0], f"{name}.values()")]
-        if isinstance(kind, kinds.Enum) and bound.cls is not None:
-            return [f"type({expression}) is {self._new(bound.cls, 'k')}"]
-        if isinstance(kind, kinds.Enum):
-            allowed = self._new(frozenset(value for _, value in kind.values), "k")
-            return [f"{start} {kind.kind.__name__}", f"{name} in {allowed}"]
-        cls = self._class(kind)
-        conditions = self._of_value(kind, name)
-        if not conditions:
-            return [
-                f"type({expression}) is {cls.__name__}"
-                if cls in (float, bool, str, bytes)
-                else f"type({expression}) is {self._new(cls, 'k')}"
+def _found(kind: kinds.Type, bound: Bound) -> Check | None:
+    """Return the check of a decoded value, of what msgspec does not check by itself."""
+    match kind:
+        case kinds.Nullable(item=item):
+            check = _found(item, bound.parts[0])
+            return check and ("optional", None, (check,))
+        case kinds.Struct(fields=fields):
+            found = [
+                (each.name, _found(each.type, part)) for each, part in zip(fields, bound.parts, strict=True)
             ]
-        return [
-            f"{start} {self._new(cls, 'k') if cls is not int and cls is not float else cls.__name__}",
-            *conditions,
-        ]
+            names = [name for name, part in found if part]
+            filled = bound.annotation is None and any(each.default is not kinds.REQUIRED for each in fields)
+            if not names and not filled:
+                return None
+            parts = [part for _, part in found if part]
+            return _structure(bound, names, parts, len(fields) if filled else -1, encoded=False)
+        case kinds.List(item=item):
+            check = _found(item, bound.parts[0])
+            return check and ("items", None, (0, -1, (check,)))
+        case kinds.Map(item=item):
+            check = _found(item, bound.parts[0])
+            return check and ("values", dict, (check,))
+        case kinds.Array(item=item, shape=shape):
+            return _found_array(_found(item, bound.parts[0]), shape, bound)
+        case kinds.Timestamp(unit="us") if bound.annotation is not None:
+            return "zone", datetime.datetime, None
+        case kinds.Text(most=most) | kinds.Bytes(most=most) if most is not None:
+            return "size", PYTHON_CLASSES[type(kind)], (0, most, False)
+    return _limits(kind)
 
-    def _class(self, kind: kinds.Type) -> type:
-        if isinstance(kind, kinds.Timestamp):
-            return datetime.datetime if kind.unit == "us" else int
-        if isinstance(kind, kinds.Duration):
-            return datetime.timedelta if kind.unit == "us" else int
-        return PYTHON_CLASSES[type(kind)]
 
-    def _of_value(self, kind: kinds.Type, name: str) -> list[str]:
-        """Return the conditions on a value of the right class that is to be encoded."""
-        match kind:
-            case kinds.Float() if kind.bits < 64:
-                return [f"-{kind.highest!r} <= {name} <= {kind.highest!r}"]
-            case kinds.Float() if self._finite:
-                return [f"{name} - {name} == 0.0"]
-            case kinds.Timestamp(unit="us"):
-                return [f"{name}.tzinfo is {self._new(UTC, 'k')}"]
-            case kinds.Text(most=most) | kinds.Bytes(most=most) if most is not None:
-                return [
-                    *self._range(kind, name),
-                    f"{name}[-1:] != {'chr(0)' if isinstance(kind, kinds.Text) else bytes(1)!r}",
-                ]
-        return self._range(kind, name)
+def _found_array(check: Check | None, shape: tuple[int, ...], bound: Bound) -> Check | None:
+    arguments = typing.get_args(bound.annotation)
+    exact = bound.annotation is None or (
+        len(arguments) == shape[0] and bound.sequence is tuple and len(shape) == 1
+    )
+    if (
+        check is None and exact
+    ):  # msgspec compares the lengths of plain lists, and of a tuple with a type for each item
+        return None
+    for size in reversed(shape):
+        check = "items", None, (size, size, (check,) if check else ())
+    return check
 
-    def _range(self, kind: kinds.Type, name: str) -> list[str]:
-        """Return the conditions that hold for values both given and found."""
-        match kind:
-            case kinds.Int():
-                return [f"{kind.lowest} <= {name} <= {kind.highest}"]
-            case kinds.Timestamp(unit="ns") | kinds.Duration(unit="ns"):
-                return [f"{-(1 << 63)} <= {name} <= {(1 << 63) - 1}"]
-            case kinds.Duration():
-                longest = self._new(LONGEST, "k")
-                return [f"-{longest} <= {name} <= {longest}"]
-            case kinds.Decimal():
-                return [f"fits_decimal({name}, {kind.precision}, {kind.scale})"]
-            case kinds.Bytes(size=size) if size is not None:
-                return [f"len({name}) == {size}"]
-            case kinds.Text(most=most) | kinds.Bytes(most=most) if most is not None:
-                return [f"len({name}) <= {most}"]
-        return []
 
-    def _items(self, item: kinds.Type, bound: Bound, over: str) -> list[str]:
-        """Return the conditions on the items of a list, a tuple or the values of a dict."""
-        plain = not isinstance(
-            item, (kinds.Struct, kinds.List, kinds.Array, kinds.Map, kinds.Nullable, kinds.Enum)
-        )
-        conditions = self._of_value(item, "item") if plain else []
-        if plain and (not conditions or isinstance(item, kinds.Int)):
-            classes = f"count_of(map(type, {over}), {self._new(self._class(item), 'k')}) == len({over})"
-            if not conditions:
-                return [classes]
-            assert isinstance(item, kinds.Int)
-            limits = f"(not {over} or {item.lowest} <= min({over}) and max({over}) <= {item.highest})"
-            return [classes, limits]
-        name = self._new()
-        return [self._loop(self.given(item, bound, name), name, over)]
+def _limits(kind: kinds.Type) -> Check | None:
+    """Return the check that holds for values both given and found, if there is more to check than the class."""
+    match kind:
+        case kinds.Int():
+            return "int", int, (kind.lowest, kind.highest)
+        case kinds.Float() if kind.bits < 64:
+            return "float", float, (kind.highest, False)
+        case kinds.Timestamp(unit="ns") | kinds.Duration(unit="ns"):
+            return "int", int, (-(1 << 63), (1 << 63) - 1)
+        case kinds.Duration():
+            return "test", datetime.timedelta, _fits_duration
+        case kinds.Decimal(precision=precision, scale=scale):
+            fits = functools.partial(fits_decimal, precision=precision, scale=scale)
+            return "test", PYTHON_CLASSES[kinds.Decimal], fits
+        case kinds.Bytes(size=size) if size is not None:
+            return "size", bytes, (size, size, False)
+    return None
 
-    def _given_array(
-        self, item: kinds.Type, shape: tuple[int, ...], bound: Bound, expression: str
-    ) -> list[str]:
-        name, inner = self._new(), bound.parts[0]
-        start = [
-            f"(type({name} := {expression}) is tuple or type({name}) is list)",
-            f"len({name}) == {shape[0]}",
-        ]
-        if len(shape) > 1:
-            row = self._new()
-            return [*start, self._loop(self._given_array(item, shape[1:], bound, row), row, name)]
-        if shape[0] <= _FEW:
-            items = (self.given(item, inner, f"{name}[{at}]") for at in range(shape[0]))
-            return [*start, *chain(*items)]
-        return [*start, *self._items(item, inner, name)]
 
-    def found(self, kind: kinds.Type, bound: Bound, expression: str) -> list[str]:
-        """Return the conditions on a decoded value that msgspec does not check by itself."""
-        name = self._new()
-        inner: list[str]
-        match kind:
-            case kinds.Nullable(item=item):
-                inner = self.found(item, bound.parts[0], name)
-                return [f"(({name} := {expression}) is None or ({self.joined(inner)}))"] if inner else []
-            case kinds.Struct(fields=fields):
-                inner = []
-                for each, part in zip(fields, bound.parts, strict=True):
-                    of = f"{name}.{each.name}" if bound.attributes else f"{name}[{each.name!r}]"
-                    inner += self.found(each.type, part, of)
-                if bound.annotation is None and any(each.default is not kinds.REQUIRED for each in fields):
-                    inner.insert(0, f"len({name}) == {len(fields)}")
-                return [f"(({name} := {expression}) is not None)", *inner] if inner else []
-            case kinds.List(item=item):
-                return self._found_items(item, bound.parts[0], expression)
-            case kinds.Map(item=item):
-                return self._found_items(item, bound.parts[0], f"({expression}).values()")
-            case kinds.Array(item=item, shape=shape):
-                return self._found_array(item, shape, bound, expression)
-            case kinds.Float() if kind.bits < 64:
-                return [f"not {kind.highest!r} < abs({expression}) < INF"]
-            case kinds.Timestamp(unit="us") if bound.annotation is not None:
-                return [f"({expression}).tzinfo is not None"]
-        conditions = self._range(kind, name)
-        if not conditions:
-            return []
-        return [
-            *(each.replace(name, f"({name} := {expression})", 1) for each in conditions[:1]),
-            *conditions[1:],
-        ]
+def _fits_duration(value: datetime.timedelta) -> bool:
+    return -LONGEST <= value <= LONGEST
 
-    def _found_items(self, item: kinds.Type, bound: Bound, over: str) -> list[str]:
-        name = self._new()
-        inner = self.found(item, bound, name)
-        return [self._loop(inner, name, over)] if inner else []
 
-    def _found_array(
-        self, item: kinds.Type, shape: tuple[int, ...], bound: Bound, expression: str
-    ) -> list[str]:
-        name = self._new()
-        if len(shape) > 1:
-            row = self._new()
-            inner = self._found_array(item, shape[1:], bound, row)
-            loop = [self._loop(inner, row, name)] if inner else []
-        else:
-            loop = self._found_items(item, bound.parts[0], name)
-        if bound.annotation is None:  # msgspec compares the lengths of plain lists
-            return [f"(({name} := {expression}) is not None)", *loop] if loop else []
-        return [f"len({name} := {expression}) == {shape[0]}", *loop]
+def _structure(bound: Bound, names: list[str], parts: list[Any], count: int, *, encoded: bool) -> Check:
+    """Return the check of the fields, read where msgspec reads them. count: of all keys of a dict; -1 for any.
+
+    A class keeps what it has at its declaration: slots, and how it looks up attributes.
+    """
+    cls, fields = bound.cls, (tuple(names), tuple(parts))
+    if not bound.attributes:
+        return "keys", dict, (count, *fields)
+    is_struct = hasattr(cls, "__struct_fields__")
+    if not is_struct and (cls.__getattribute__ is not object.__getattribute__ or hasattr(cls, "__getattr__")):
+        return "attributes", cls, (-1, *fields)
+    slots = all(isinstance(getattr(cls, name, None), types.MemberDescriptorType) for name in names)
+    if slots and not hasattr(cls, "__del__"):
+        blank = None if is_struct else _blank(cls)
+        if is_struct or blank is not None:
+            return "slots", cls, (blank, *fields)
+    # The dict of a decoded object is not made yet, and would cost more than its attributes.
+    return "dict" if encoded and not is_struct else "attributes", cls, (-1, *fields)
+
+
+def _blank(cls: type) -> Any:
+    """Return an object that is not initialized, or None if the class does not allow it."""
+    try:
+        return object.__new__(cls)
+    except TypeError:
+        return None

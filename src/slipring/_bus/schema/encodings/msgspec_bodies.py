@@ -63,16 +63,9 @@ def decoder(view: View) -> Callable[[Any], Any]:
 
     if not view.native:
         return build
-    shared, shared_bound = view.shared, view.shared_bound
-
-    def bad(body: Any, error: Exception) -> Any:
-        return build(body)  # it names the field; a field with a default may be absent
-
-    def otherwise(value: Any) -> Any:
-        return _checked(shared, shared_bound, value)
-
     direct = getattr(packages.msgspec(), schema.encoding).Decoder(bound.annotation).decode
-    return fast_checks.decoder(shared, shared_bound, direct, bad, otherwise)
+    # `build` names the field that does not fit; a field with a default may be absent.
+    return fast_checks.decoder(view.shared, view.shared_bound, direct, build)
 
 
 def value_decoder(kind: kinds.Type, bound: Bound, untyped: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -107,13 +100,14 @@ def _plain_decoder(schema: Schema) -> Callable[[Any], Any]:
     kind, bound = schema.root, bound_classes.plain(schema.root)
     decode = getattr(msgspec, schema.encoding).Decoder(_annotation(kind)).decode
 
-    def bad(body: Any, error: Exception) -> Any:
-        raise undecodable(error) from None
-
-    def otherwise(value: Any) -> Any:
+    def otherwise(body: Any) -> Any:
+        try:
+            value = decode(body)
+        except Exception as error:  # msgspec has several  # noqa: BLE001
+            raise undecodable(error) from None
         return _checked(kind, bound, _filled(kind, value))
 
-    return fast_checks.decoder(kind, bound, decode, bad, otherwise)
+    return fast_checks.decoder(kind, bound, decode, otherwise)
 
 
 def undecodable(error: Exception) -> Undecodable:
