@@ -33,11 +33,11 @@ _NAMED = re.compile(r"missing required field `(?P<field>\w+)`")
 
 def encoder(schema: Schema, bound: Bound | None) -> Callable[[Any], bytes]:
     """Return the function that encodes objects of the bound class, and dicts."""
-    return value_encoder(schema.root, bound or bound_classes.plain(schema.root), schema.encoding)
+    return value_encoder(schema.root, bound, schema.encoding)
 
 
-def value_encoder(kind: kinds.Type, bound: Bound, encoding: str = "msgpack") -> Callable[[Any], bytes]:
-    """Return the function that encodes values of any type, or raises BadArgument."""
+def value_encoder(kind: kinds.Type, bound: Bound | None, encoding: str = "msgpack") -> Callable[[Any], bytes]:
+    """Return the function that encodes plain values and those of the bound class, or raises BadArgument."""
     encode = getattr(packages.msgspec(), encoding).Encoder().encode
     finite = encoding == "json"
 
@@ -46,7 +46,11 @@ def value_encoder(kind: kinds.Type, bound: Bound, encoding: str = "msgpack") -> 
         found: bytes = encode(plain)
         return found
 
-    return fast_checks.encoder(kind, bound, encode, otherwise, finite=finite) if bound.native else otherwise
+    fast: Callable[[Any], Any] = otherwise
+    for each in (bound_classes.plain(kind), bound):  # the last one is tried first
+        if each is not None and each.native:
+            fast = fast_checks.encoder(kind, each, encode, fast, finite=finite)
+    return fast
 
 
 def decoder(view: View) -> Callable[[Any], Any]:
@@ -83,16 +87,10 @@ def value_decoder(kind: kinds.Type, bound: Bound, untyped: Callable[[Any], Any])
             raise Undecodable(str(error), field=error.argument) from None
         return bound_classes.build(kind, bound, plain)
 
-    def bad(body: Any, error: Exception) -> Any:
-        return build(body)  # it names the field, with its index
-
-    def otherwise(value: Any) -> Any:
-        return _checked(kind, bound, value)
-
     if not bound.native:
         return build
     direct = packages.msgspec().msgpack.Decoder(bound.annotation).decode
-    return fast_checks.decoder(kind, bound, direct, bad, otherwise)
+    return fast_checks.decoder(kind, bound, direct, build)  # `build` names the field, with its index
 
 
 def _plain_decoder(schema: Schema) -> Callable[[Any], Any]:
