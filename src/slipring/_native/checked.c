@@ -32,9 +32,8 @@ struct node {
 
 typedef struct Checked {
     PyObject_HEAD
-    PyObject *function, *otherwise;
-    _PyCFunctionFast direct; /* the C function of a built-in one, or NULL */
-    PyObject *direct_self;
+    struct function function;
+    PyObject *otherwise;
     struct node *before, *after; /* NULL: everything fits */
 } Checked;
 
@@ -212,8 +211,7 @@ static PyObject *checked_call(PyObject *object, PyObject *argument) {
     if (self->before || self->after) return call_otherwise(self, argument);
 #endif
     if (self->before && !fits(self->before, argument)) return call_otherwise(self, argument);
-    PyObject *result = self->direct ? self->direct(self->direct_self, &argument, 1)
-                                    : PyObject_CallFunctionObjArgs(self->function, argument, NULL);
+    PyObject *result = function_call(&self->function, argument);
     if (result && (!self->after || fits(self->after, result))) return result;
     Py_XDECREF(result);
     return call_otherwise(self, argument);
@@ -420,14 +418,9 @@ static PyObject *checked_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (!PyArg_ParseTuple(args, "OOOO:Checked", &function, &otherwise, &before, &after)) return NULL;
     Checked *self = (Checked *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
-    Py_INCREF(function);
+    function_set(&self->function, function);
     Py_INCREF(otherwise);
-    self->function = function;
     self->otherwise = otherwise;
-    if (Py_TYPE(function) == &PyCFunction_Type && PyCFunction_GetFlags(function) == METH_FASTCALL) {
-        self->direct = (_PyCFunctionFast)(void (*)(void))PyCFunction_GetFunction(function);
-        self->direct_self = PyCFunction_GetSelf(function);
-    }
     if (tree_make(&self->before, before) && tree_make(&self->after, after)) return (PyObject *)self;
     Py_DECREF(self);
     return NULL;
@@ -436,7 +429,7 @@ static PyObject *checked_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 static int checked_traverse(PyObject *object, visitproc visit, void *arg) {
     Checked *self = (Checked *)object;
     Py_VISIT(Py_TYPE(object));
-    Py_VISIT(self->function);
+    Py_VISIT(self->function.object);
     Py_VISIT(self->otherwise);
     int stop = self->before ? node_visit(self->before, visit, arg) : 0;
     return stop || !self->after ? stop : node_visit(self->after, visit, arg);
@@ -446,7 +439,7 @@ static void checked_dealloc(PyObject *object) {
     Checked *self = (Checked *)object;
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    Py_XDECREF(self->function);
+    Py_XDECREF(self->function.object);
     Py_XDECREF(self->otherwise);
     tree_free(&self->before);
     tree_free(&self->after);

@@ -120,6 +120,20 @@ void body_release(struct body *body);
 PyObject *native_body_bytes(PyObject *module, PyObject *object);
 bool text_get(PyObject *object, const char *argument, const char **data, Py_ssize_t *size);
 
+/* A function of one argument. A built-in one, such as those of msgspec, is called without the general call of Python. */
+struct function {
+    PyObject *object; /* NULL: not known yet */
+    PyObject *self;   /* of a built-in function, with one of: */
+    PyCFunction one;
+    _PyCFunctionFast many;
+};
+void function_set(struct function *function, PyObject *object); /* keeps a reference */
+static inline PyObject *function_call(const struct function *function, PyObject *argument) {
+    if (function->one) return function->one(function->self, argument);
+    if (function->many) return function->many(function->self, &argument, 1);
+    return PyObject_CallFunctionObjArgs(function->object, argument, NULL);
+}
+
 /* Types ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Message {
@@ -136,7 +150,7 @@ typedef struct Publisher {
     PyObject *topic, *sender;
     PyObject *schema; /* bytes; NULL: the topic has none */
     PyObject *codec;  /* of a typed topic: encode, send_many, loan; else NULL */
-    PyObject *encode; /* of the codec; NULL until the first send */
+    struct function encode; /* of the codec, from the first send on */
     struct handle handle;
 } Publisher;
 

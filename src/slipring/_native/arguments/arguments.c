@@ -50,6 +50,20 @@ int64_t timeout_deadline(struct timeout *t) {
     return t->deadline_ns;
 }
 
+void function_set(struct function *function, PyObject *object) {
+    bool built_in = Py_TYPE(object) == &PyCFunction_Type;
+    int flags = built_in ? PyCFunction_GetFlags(object) : 0;
+    Py_INCREF(object);
+    *function = (struct function){.object = object};
+    if (flags != METH_O && flags != METH_FASTCALL) return;
+    PyCFunction call = PyCFunction_GetFunction(object);
+    function->self = PyCFunction_GetSelf(object);
+    if (flags == METH_O)
+        function->one = call;
+    else
+        function->many = (_PyCFunctionFast)(void (*)(void))call;
+}
+
 /* The index of a name; count if there is none. */
 static size_t position_of(struct signature *s, PyObject *name) {
     for (size_t i = 0; i < s->count; i++) {

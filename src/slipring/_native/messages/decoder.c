@@ -7,9 +7,9 @@
 
 typedef struct Decoder {
     PyObject_HEAD
-    PyObject *build;  /* () -> decode */
-    PyObject *decode; /* body -> value; NULL until it is first needed */
-    PyObject *locate; /* (error, topic, seq): adds the place to an error of decode */
+    PyObject *build;        /* () -> decode */
+    struct function decode; /* body -> value, from its first need on */
+    PyObject *locate;       /* (error, topic, seq): adds the place to an error of decode */
 } Decoder;
 
 static PyTypeObject *decoder_type;
@@ -26,7 +26,7 @@ static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     Py_INCREF(locate);
     self->build = build;
     self->locate = locate;
-    self->decode = NULL;
+    self->decode = (struct function){.object = NULL};
     return (PyObject *)self;
 }
 
@@ -34,7 +34,7 @@ static void decoder_dealloc(PyObject *object) {
     Decoder *self = (Decoder *)object;
     PyTypeObject *type = Py_TYPE(object);
     Py_XDECREF(self->build);
-    Py_XDECREF(self->decode);
+    Py_XDECREF(self->decode.object);
     Py_XDECREF(self->locate);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
@@ -43,10 +43,8 @@ static void decoder_dealloc(PyObject *object) {
 static COLD bool make_decode(Decoder *self) {
     PyObject *decode = PyObject_CallNoArgs(self->build);
     if (!decode) return false;
-    if (self->decode)
-        Py_DECREF(decode); /* another thread was faster */
-    else
-        self->decode = decode;
+    if (!self->decode.object) function_set(&self->decode, decode); /* else another thread was faster */
+    Py_DECREF(decode);
     return true;
 }
 
@@ -67,8 +65,8 @@ COLD void locate_error(PyObject *locate, PyObject *topic, PyObject *seq) {
 
 PyObject *decoder_value(PyObject *object, PyObject *body, PyObject *topic, uint64_t seq) {
     Decoder *self = (Decoder *)object;
-    if (!self->decode && !make_decode(self)) return NULL;
-    PyObject *value = PyObject_CallFunctionObjArgs(self->decode, body, NULL);
+    if (!self->decode.object && !make_decode(self)) return NULL;
+    PyObject *value = function_call(&self->decode, body);
     if (value) return value;
     PyObject *number = PyLong_FromUnsignedLongLong(seq);
     locate_error(self->locate, topic, number);

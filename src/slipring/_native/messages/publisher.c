@@ -79,7 +79,7 @@ static void publisher_dealloc(PyObject *object) {
     Py_XDECREF(self->sender);
     Py_XDECREF(self->schema);
     Py_XDECREF(self->codec);
-    Py_XDECREF(self->encode);
+    Py_XDECREF(self->encode.object);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
@@ -216,10 +216,17 @@ static COLD PyObject *wrong_value(Publisher *self) {
     return NULL;
 }
 
+static COLD bool find_encode(Publisher *self) {
+    PyObject *encode = PyObject_GetAttrString(self->codec, "encode");
+    if (encode && !self->encode.object) function_set(&self->encode, encode); /* else another thread was faster */
+    Py_XDECREF(encode);
+    return encode;
+}
+
 /* Encodes the value first: a wrong one raises before anything is claimed. */
 static PyObject *send_value(Publisher *self, PyObject *const *given) {
-    if (!self->encode && !(self->encode = PyObject_GetAttrString(self->codec, "encode"))) return NULL;
-    PyObject *body = PyObject_CallFunctionObjArgs(self->encode, given[0], NULL);
+    if (!self->encode.object && !find_encode(self)) return NULL;
+    PyObject *body = function_call(&self->encode, given[0]);
     if (!body) return wrong_value(self);
     PyObject *encoded[3] = {body, given[1], given[2]};
     PyObject *sent = send_body(self, encoded);
