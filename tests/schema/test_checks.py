@@ -177,6 +177,7 @@ def test_a_decoder_returns_what_fits_and_refuses_all_else(data):
 @dataclass
 class Item:
     number: Annotated[int, "int16"]
+    text: str = "read after the change"
 
     def __getattribute__(self, name):
         if name == "number":
