@@ -354,20 +354,13 @@ static const struct {
     const char *name;
     PyTypeObject *cls, *or_cls; /* the check reads objects of these; NULL: of any class */
 } kinds[] = {
-    [CLASS] = {"class", NULL, NULL},
-    [INT] = {"int", &PyLong_Type, NULL},
-    [FLOAT] = {"float", &PyFloat_Type, NULL},
-    [SIZE] = {"size", &PyUnicode_Type, &PyBytes_Type},
-    [ZONE] = {"zone", NULL, NULL},
-    [MEMBER] = {"member", &PyUnicode_Type, &PyLong_Type},
-    [TEST] = {"test", NULL, NULL},
-    [OPTIONAL] = {"optional", NULL, NULL},
-    [ITEMS] = {"items", NULL, NULL},
-    [VALUES] = {"values", &PyDict_Type, NULL},
-    [KEYS] = {"keys", &PyDict_Type, NULL},
-    [SLOTS] = {"slots", NULL, NULL},
-    [DICT] = {"dict", NULL, NULL},
-    [ATTRIBUTES] = {"attributes", NULL, NULL},
+    [CLASS] = {"class", NULL, NULL},        [INT] = {"int", &PyLong_Type, NULL},
+    [FLOAT] = {"float", &PyFloat_Type, NULL}, [SIZE] = {"size", &PyUnicode_Type, &PyBytes_Type},
+    [ZONE] = {"zone", NULL, NULL},          [MEMBER] = {"member", &PyUnicode_Type, &PyLong_Type},
+    [TEST] = {"test", NULL, NULL},          [OPTIONAL] = {"optional", NULL, NULL},
+    [ITEMS] = {"items", NULL, NULL},        [VALUES] = {"values", &PyDict_Type, NULL},
+    [KEYS] = {"keys", &PyDict_Type, NULL},  [SLOTS] = {"slots", NULL, NULL},
+    [DICT] = {"dict", NULL, NULL},          [ATTRIBUTES] = {"attributes", NULL, NULL},
 };
 
 /* A node of (how, class or None, detail); fast_checks.py makes these. */
