@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schemas of typed topics: their bytes, their declarations, and the codecs of messages.
 
-Contract: nothing here knows the core, a bus or a topic; the compiled part runs the checks of `fast_checks` and the copies
-of `record_columns`. Bytes of a schema and bodies of messages may come from any program: they are checked, and raise
-Corrupt or Undecodable. An object that does not fit raises BadArgument, and nothing is produced. Third-party packages are
-imported at the first use
-(`packages`). docs/spec/schema.md is normative.
+Contract: nothing here knows the core, a bus or a topic; the compiled part runs the checks of `fast_checks` and the
+copies of `record_columns`. Bytes of a schema and bodies of messages may come from any program: they are checked, and
+raise Corrupt or Undecodable. An object that does not fit raises BadArgument, and nothing is produced. Third-party
+packages are imported at the first use (`packages`). docs/spec/schema.md is normative.
 
 The interface:
     topic_schema.Schema          name, encoding, root type; to_bytes, from_bytes, hash, arrow, json_schema, ddl, python
