@@ -57,6 +57,12 @@ def test_a_dict_is_accepted_for_a_structure_and_a_publisher_needs_no_class(bus, 
     assert topic[1].recv(0).value == Imu(1.0, (1.0, 2.0, 3.0), False)
 
 
+def test_an_object_sent_without_its_class_is_refused_with_the_remedy(bus, topic):
+    with pytest.raises(slipring.BadArgument, match="must be a dict") as caught:
+        bus.publisher("imu").send(STILL)
+    assert "schema=" in caught.value.__notes__[0]
+
+
 def test_a_view_has_fewer_fields_and_more_with_defaults(bus, topic):
     view = bus.subscriber("imu", schema=View)
     topic[0].send(STILL)

@@ -30,10 +30,14 @@ if TYPE_CHECKING:
 class PublisherCodec:
     """The codec of one publisher. schema: the topic's; own: the schema of the program's class, or None."""
 
-    locate = staticmethod(locate)
-
     def __init__(self, schema: Schema, own: Schema | None) -> None:
         self.schema, self.own = schema, own
+
+    def locate(self, error: BaseException, topic: str, seq: int | None) -> None:
+        """Add the topic to the error of a value that does not fit."""
+        locate(error, topic, seq)
+        if self.own is None and isinstance(error, BadArgument) and error.argument == "value":
+            error.add_note("To send objects of a class, open the publisher with schema=, the class.")
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -54,7 +58,7 @@ class PublisherCodec:
             records = self._records(bodies)
             encoded = self._bodies(bodies) if records is None else None
         except SlipringError as error:
-            locate(error, publisher.topic, None)
+            self.locate(error, publisher.topic, None)
             raise
         if encoded is not None:
             return publisher._send_many_raw(encoded, type, *_given(timeout))
