@@ -122,6 +122,55 @@ def test_columns_follow_the_class_of_the_subscriber(bus):
     assert batch.select(["acc", "note"]).to_pylist() == [{"acc": [1.0, 2.0, 3.0], "note": "none"}]
 
 
+@dataclass
+class Point:
+    x: float
+    y: float
+
+
+@dataclass
+class Path:
+    start: Point
+    points: list[Point]
+    end: Point | None
+    corners: tuple[Point, Point]
+    named: dict[str, Point]
+
+
+@dataclass
+class Flat:
+    x: float
+    z: int = 5
+
+
+@dataclass
+class FlatPath:
+    start: Flat
+    points: list[Flat]
+    end: Flat | None
+    corners: list[Flat]
+    named: dict[str, Flat]
+    more: list[int] | None = None
+
+
+def test_columns_follow_a_class_that_differs_inside_of_structures(bus):
+    pub, sub = bus.publisher("path", schema=Path), bus.subscriber("path", schema=FlatPath)
+    first = Point(1.0, 2.0)
+    pub.send(Path(first, [first, first], None, (first, first), {"a": first}))
+    pub.send(Path(first, [], first, (first, first), {}))
+    seen = bus.subscriber("path", schema=FlatPath, start="oldest").recv_many()
+    flat = {"x": 1.0, "z": 5}
+    rows = (
+        sub.recv_batch(decode=True).select(["start", "points", "end", "corners", "named", "more"]).to_pylist()
+    )
+    assert [row["points"] for row in rows] == [[flat, flat], []]
+    assert [row["end"] for row in rows] == [None, flat]
+    assert rows[0]["start"] == flat and rows[1]["corners"] == [flat, flat] and rows[0]["more"] is None
+    assert rows[0]["named"] == [("a", flat)]
+    assert [message.value.start for message in seen] == [Flat(1.0), Flat(1.0)]
+    assert sub.recv_batch(decode=True).num_rows == 0
+
+
 def test_a_bad_message_has_no_row_and_its_error_has_the_others(fixed):
     pub, sub = fixed
     pub.send_many(_some(2))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import Closed, TopicNotFound, Undecodable
 
 from .. import batches
+from ..schema.field_types import Struct, Type
 from .error_place import locate
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ class Columns:
         from ..schema.codec import own_schema
         from ..schema.row_batches import BatchDecoder
 
-        own = None if own is None else own_schema(own, found)
         pa = batches.pyarrow()
         self._decoder = BatchDecoder(found)
-        self._fields = found.arrow if own is None else own.arrow
-        self._defaults = {} if own is None else own.defaults
+        self._found, self._own = found, found if own is None else own_schema(own, found)
+        self._fields = self._own.arrow
+        changed = {each.name for each in self._fields if each not in list(found.arrow)}
+        self._in_columns = not any(_has_structure(kind) for name, kind in self._own.fields if name in changed)
         self.schema = pa.schema([*(batches.columns(pa).field(name) for name in HEAD), *self._fields])
 
     def of(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
@@ -44,7 +46,7 @@ class Columns:
         head = batch.select(list(HEAD))
         if found.rows is not None:
             head = head.take(pa.array(found.rows, pa.int64()))
-        columns = [*head.columns, *self._own(found.batch)]
+        columns = [*head.columns, *self._of_class(found.batch)]
         decoded = pa.RecordBatch.from_arrays(columns, schema=self.schema)
         if found.bad:
             at = min(found.bad)
@@ -56,19 +58,34 @@ class Columns:
             raise error
         return decoded
 
-    def _own(self, fields: pyarrow.RecordBatch) -> list[Any]:
+    def _of_class(self, fields: pyarrow.RecordBatch) -> list[Any]:
         """Return the columns of the subscriber's class."""
         if fields.schema.equals(self._fields):
             return list(fields.columns)
-        pa = batches.pyarrow()
+        if self._in_columns:
+            return self._cast(fields)
+        from ..schema.bound_classes import build, plain
+        from ..schema.encodings import arrow_types
+
+        root, bound = self._own.root, plain(self._own.root)
+        rows = arrow_types.to_rows(self._found.fields, fields)
+        return list(arrow_types.from_rows(self._own, [build(root, bound, row) for row in rows]).columns)
+
+    def _cast(self, fields: Any) -> list[Any]:
+        pa, defaults = batches.pyarrow(), self._own.defaults
         found = []
         for each in self._fields:
             if each.name in fields.schema.names:
                 column = fields.column(each.name)
                 found.append(column if column.type == each.type else column.cast(each.type))
             else:
-                found.append(pa.array([self._defaults[each.name]] * fields.num_rows, each.type))
+                found.append(pa.array([defaults[each.name]] * fields.num_rows, each.type))
         return found
+
+
+def _has_structure(kind: Type) -> bool:
+    """Return whether there is a structure in a type. pyarrow cannot add fields to one, and does not always say so."""
+    return isinstance(kind, Struct) or any(_has_structure(part) for part in kind.parts())
 
 
 class BatchStream:
