@@ -16,5 +16,6 @@ def locate(error: BaseException, topic: str, seq: int | None) -> None:
 
 
 def name_topic(error: SlipringError, topic: str, seq: int | None = None) -> None:
+    # defect errors_name_no_message: return
     where = f"topic {topic!r}" if seq is None else f"topic {topic!r}, sequence {seq}"
     error.args = (f"{where}: {error}", *error.args[1:])

@@ -193,6 +193,7 @@ class RecordLoan(Unpicklable):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         record, self._record = self._record, None
+        # defect loan_record_follows_the_ring: if False:
         if record is not None:
             own_memory = (1, record.shape, record.dtype, False, record.tobytes())
             record.__setstate__(own_memory)

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/defects.h"
+
 #define BLOCK_BYTES 16384
 
 /* Items ----------------------------------------------------------------------------------------------------- */
@@ -39,7 +41,7 @@ static inline unsigned is_true(const uint8_t *item) { return *item != 0; }
 static inline unsigned is_moment(const uint8_t *item) {
     int64_t number;
     memcpy(&number, item, sizeof number);
-    return number != INT64_MIN;
+    return number != INT64_MIN || SLR_DEFECT(not_a_time_is_a_time);
 }
 
 /* Appends a bit for each item, and counts the clear ones. Inlined, with its test: one loop for each kind. */
@@ -72,7 +74,7 @@ static inline int64_t put_utf8(uint8_t *to, uint32_t code) {
         to[0] = (uint8_t)code;
         return 1;
     }
-    if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return 0;
+    if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff && !SLR_DEFECT(surrogates_in_columns))) return 0;
     int64_t size = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     static const uint8_t marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
     for (int64_t i = size - 1; i > 0; i--, code >>= 6) to[i] = (uint8_t)(0x80 | (code & 0x3f));
