@@ -24,7 +24,7 @@ from .native import _native
 from .publisher import Publisher, Value
 from .settings import SubscriberSettings
 from .subscriber import Subscriber
-from .typed.subscriber_reading import Reading
+from .typed.subscriber_reading import PlainMessage, Reading
 from .wait import Clock
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class Bus(Closing):
         of `Message.value`; it may have fewer fields than the topic's, or more with defaults."""
         given = SubscriberSettings(
             start, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires,
-            schema=self._declared(schema, None),
+            schema=schema if schema is PlainMessage else self._declared(schema, None),
         )  # fmt: skip
         return self._match(topic, given) if settings.is_pattern(topic) else self._subscribe(topic, given)
 

@@ -62,6 +62,23 @@ class Decoder:
         self.decode = _decoder(chosen)
 
 
+def plain_decoder(schema: Schema) -> Callable[[Any], Any]:
+    """Return the function that decodes bodies of any encoding into plain values.
+
+    A structure is a dict, a message of encoding arrow is a list of dicts, NaT is None.
+    """
+    decode = Decoder(schema).decode
+    if schema.encoding == "numpy":
+        from .encodings import numpy_bodies
+
+        return lambda body: numpy_bodies.plain(schema.root, decode(body), nat=True)
+    if schema.encoding == "arrow":
+        from .encodings import arrow_bodies
+
+        return lambda body: arrow_bodies.rows(schema.fields, decode(body))
+    return decode
+
+
 def own_schema(own: Any, schema: Schema) -> Schema:
     """Return the schema of a program's class; classes take the encoding of the topic, where they can."""
     found = declare(own)

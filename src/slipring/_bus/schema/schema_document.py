@@ -14,6 +14,7 @@ import decimal
 import json
 import math
 import uuid
+from collections.abc import Callable
 from typing import Any, Final
 
 from slipring.errors import BadArgument, Corrupt
@@ -168,13 +169,21 @@ def _check_defaults(kind: kinds.Type, path: str) -> None:
         _check_defaults(part, path)
 
 
-def value_to_json(kind: kinds.Type, value: Any) -> Any:
-    """Return the JSON form of a plain value: of defaults, and in JSON Schema."""
+def _count(value: Any) -> int:
+    """Return the microseconds of a moment or a duration."""
+    found: int = (value - EPOCH if isinstance(value, datetime.datetime) else value) // MICROSECOND
+    return found
+
+
+def value_to_json(kind: kinds.Type, value: Any, moment: Callable[[Any], Any] = _count) -> Any:
+    """Return the JSON form of a plain value: of defaults, and in JSON Schema.
+
+    moment: returns the form of a datetime or timedelta."""
     match kind:
         case _ if value is None:
             return None
         case kinds.Nullable(item=item):
-            return value_to_json(item, value)
+            return value_to_json(item, value, moment)
         case kinds.Float():
             return (
                 value
@@ -183,22 +192,20 @@ def value_to_json(kind: kinds.Type, value: Any) -> Any:
             )
         case kinds.Bytes():
             return base64.b64encode(value).decode()
-        case kinds.Timestamp(unit="us"):
-            return (value - EPOCH) // MICROSECOND
-        case kinds.Duration(unit="us"):
-            return value // MICROSECOND
+        case kinds.Timestamp(unit="us") | kinds.Duration(unit="us"):
+            return moment(value)
         case kinds.Date():
             return value.isoformat()
         case kinds.Uuid() | kinds.Decimal():
             return str(value)
         case kinds.List(item=item):
-            return [value_to_json(item, each) for each in value]
+            return [value_to_json(item, each, moment) for each in value]
         case kinds.Array(row=inner):
-            return [value_to_json(inner, each) for each in value]
+            return [value_to_json(inner, each, moment) for each in value]
         case kinds.Map(item=item):
-            return {key: value_to_json(item, each) for key, each in value.items()}
+            return {key: value_to_json(item, each, moment) for key, each in value.items()}
         case kinds.Struct(fields=fields):
-            return {each.name: value_to_json(each.type, value[each.name]) for each in fields}
+            return {each.name: value_to_json(each.type, value[each.name], moment) for each in fields}
     return value
 
 

@@ -9,7 +9,7 @@ asked for; a subscriber that reads bodies alone needs none of the packages of th
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slipring.errors import SlipringError
 
@@ -25,13 +25,28 @@ if TYPE_CHECKING:
 Decoder = _native.Decoder
 
 
+class PlainMessage(NamedTuple):
+    """The value of a message for readers that know nothing of its topic: `bus.subscriber(topic, schema=PlainMessage)`.
+
+    schema: the topic's. value: plain values, for every encoding (`plain_decoder`). The value of a message of an untyped
+    topic is its body.
+    """
+
+    schema: Schema
+    value: Any
+
+
 class Reading:
-    """How one subscriber reads its topic. own: the schema of its class; None: plain values, or bodies."""
+    """How one subscriber reads its topic.
 
-    __slots__ = ("_columns", "own")
+    own: the schema of its class; PlainMessage; None: what the encoding's library gives, or bodies.
+    """
 
-    def __init__(self, own: Schema | None = None) -> None:
-        self.own = own
+    __slots__ = ("_columns", "_is_plain", "own")
+
+    def __init__(self, own: Schema | type[PlainMessage] | None = None) -> None:
+        self.own: Schema | None = None if isinstance(own, type) else own
+        self._is_plain = isinstance(own, type)
         self._columns: Columns | None = None
 
     def __call__(self, topic: str, data: bytes | None) -> Decoder | None:
@@ -54,6 +69,8 @@ class Reading:
         except SlipringError as error:
             name_topic(error, topic)
             raise
+        if self._is_plain:
+            return Decoder(partial(plain_function, data), locate)
         thing = None if own is None else own if own.declared is None else own.declared
         return Decoder(partial(decode_function, data, thing), locate)
 
@@ -73,3 +90,13 @@ def decode_function(data: bytes, own: Any) -> Callable[[Any], Any]:
     from . import stored
 
     return CodecDecoder(stored.schema_of(data), own).decode
+
+
+def plain_function(data: bytes) -> Callable[[Any], PlainMessage]:
+    """Return the function that decodes bodies of the schema with these bytes into plain values."""
+    from ..schema.codec import plain_decoder
+    from . import stored
+
+    schema = stored.schema_of(data)
+    decode = plain_decoder(schema)
+    return lambda body: PlainMessage(schema, decode(body))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slipring.errors import BadArgument, Undecodable
 
 from .. import bound_classes, packages
+from .. import field_types as kinds
 from ..plain_values import to_plain
 from . import arrow_types
 from .flatbuffers_tables import SCALARS, Buffer, Malformed
@@ -121,14 +122,17 @@ def decoder(view: View) -> Callable[[Any], Any]:
     kind, fields = own.root, tuple(each for each in view.found.fields if each[0] in dict(own.fields))
 
     def decode(body: Any) -> list[Any]:
-        batch = read(body)
-        try:
-            rows = arrow_types.to_rows(fields, batch)
-        except (ValueError, OverflowError) as error:
-            raise Undecodable(f"the body has a value that Python does not have: {error}") from None
-        return [bound_classes.build(kind, bound, row) for row in rows]
+        return [bound_classes.build(kind, bound, row) for row in rows(fields, read(body))]
 
     return decode
+
+
+def rows(fields: tuple[tuple[str, kinds.Type], ...], batch: Any) -> list[dict[str, Any]]:
+    """Return the rows of a decoded batch as dicts of plain values."""
+    try:
+        return arrow_types.to_rows(fields, batch)
+    except (ValueError, OverflowError) as error:
+        raise Undecodable(f"the body has a value that Python does not have: {error}") from None
 
 
 def selected(batch: Any, own: Schema) -> Any:

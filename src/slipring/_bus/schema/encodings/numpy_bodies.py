@@ -182,20 +182,20 @@ def _bad_text(kind: kinds.Type, codes: Any, path: str) -> str | None:
     return None
 
 
-def plain(kind: kinds.Type, value: Any, path: str = "") -> Any:
-    """Return a record, scalar or array of numpy as a plain value."""
+def plain(kind: kinds.Type, value: Any, path: str = "", nat: bool = False) -> Any:
+    """Return a record, scalar or array of numpy as a plain value. nat: NaT is None, and not Undecodable."""
     match kind:
         case kinds.Struct(fields=fields):
             return {
-                each.name: plain(each.type, value[each.name], kinds.within(path, each.name))
+                each.name: plain(each.type, value[each.name], kinds.within(path, each.name), nat)
                 for each in fields
             }
         case kinds.Array(row=inner):
             if isinstance(inner, (kinds.Struct, kinds.Array, kinds.Timestamp, kinds.Duration, kinds.Bytes)):
-                return [plain(inner, each, f"{path}[]") for each in value]
+                return [plain(inner, each, f"{path}[]", nat) for each in value]
             return value.tolist()
         case kinds.Timestamp() | kinds.Duration():
-            return _moment(kind, value, path)
+            return None if nat and packages.numpy().isnat(value) else _moment(kind, value, path)
         case kinds.Bytes():
             return bytes(value)
     return value.item()
