@@ -188,7 +188,7 @@ def check_text(argument: str, name: str) -> None:
 class SubscriberSettings(NamedTuple):
     """The arguments of `Bus.subscriber` behind the topic, and the writer entry whose messages are passed over.
 
-    schema: the Schema of the subscriber's class, or None."""
+    schema: the Schema of the subscriber's class, PlainMessage, or None."""
 
     start: str | SupportsIndex = "new"
     lossy: bool | None = None

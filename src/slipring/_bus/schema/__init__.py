@@ -11,6 +11,8 @@ The interface:
     declare.declare              a class, dtype, Arrow schema, message class or .bfbs to a Schema
     compatibility                check_same: one schema for all publishers; view: the class of one subscriber
     codec.Encoder, codec.Decoder objects to bodies and back, prepared once for each schema
+    codec.plain_decoder          bodies of any encoding to plain values
+    json_values                  plain values as JSON for people and other programs, and back
     row_batches                  decode_batch, rows_to_bodies, rows_to_records: many bodies to Arrow columns and back
 
 Below it:
