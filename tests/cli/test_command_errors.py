@@ -119,7 +119,7 @@ def test_a_topic_removed_under_sub_is_reported(cli, bus, reads):
         (("sub", "t", "--timeout", "nan"), "--timeout"),
         (("sub", "t", "--timeout", "-1"), "--timeout"),
         (("sub", "t", "--format", "json", "--null"), "--null"),
-        (("pub", "t", "x", "--raw"), "--raw"),
+        (("pub", "t", "x", "--null"), "--null"),
         (("pub", "t", "--count", "3"), "--count"),
         (("pub", "t", "x", "--rate", "0"), "--rate"),
         (("hz", "t", "--for", "soon"), "--for"),

@@ -23,6 +23,7 @@ VERBS = {
     "ls": "List the topics and cells.",
     "buses": "List the buses.",
     "info": "Show everything about one topic.",
+    "schema": "Print the schema of a topic.",
     "pub": "Publish arguments or stdin.",
     "sub": "Print messages as they arrive.",
     "hz": "Measure the rate of a topic.",
@@ -41,6 +42,7 @@ VERBS = {
     "doctor": "Check all topics and this machine; clear leftovers.",
     "completion": "Set up completion of names in the shell.",
 }
+FOLDERS = {"call": "calls.", "serve-echo": "calls."}  # of verbs/, where a verb is not in verbs/ itself
 
 
 class Verbs(click.Group):
@@ -52,9 +54,8 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(
-            f"slipring.cli.verbs.{cmd_name.replace('-', '_')}"
-        ).command
+        module = f"{FOLDERS.get(cmd_name, '')}{cmd_name.replace('-', '_')}"
+        command: click.Command = importlib.import_module(f"slipring.cli.verbs.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

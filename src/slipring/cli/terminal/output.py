@@ -42,12 +42,16 @@ def on_terminal() -> bool:
     return to_terminal() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
-def json_line(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
-    """Return ``value`` as one line of JSON; characters that are not printable are escaped."""
+def json_text(value: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Return ``value`` as JSON in one line; characters that are not printable are escaped."""
     text = json.dumps(value, ensure_ascii=False, default=default)
     if not text.isprintable():
         text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
-    return text.encode() + b"\n"
+    return text
+
+
+def json_line(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
+    return json_text(value, default).encode() + b"\n"
 
 
 def put(data: bytes) -> None:

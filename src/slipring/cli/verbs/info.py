@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +12,11 @@ from slipring.cli.terminal import output
 from slipring.cli.terminal.known_names import hinted
 from slipring.cli.terminal.options import Target, complete_contents, format_option
 from slipring.cli.terminal.output import Column
+from slipring.cli.terminal.schema_facts import facts_of, schema_of
 from slipring.units import duration, moment, number, size
+
+if TYPE_CHECKING:
+    from slipring._bus.schema.topic_schema import Schema
 
 _WORDS = [
     "name",
@@ -38,14 +42,18 @@ _WORDS = [
 def command(target: Target, topic: str, form: str) -> None:
     """Show everything about TOPIC.
 
-    That is its settings and counters, its publishers, its readers with lag and loss, its cursors with age and lag.
+    That is its settings and counters, its schema, its publishers, its readers with lag and loss, its cursors with age
+    and lag.
     """
     with target.open() as bus, hinted(bus, topic):
         stats = bus.stats(topic)
+        schema = schema_of(bus, topic) if stats.get("schema_bytes") else None
     if form == "json":
-        output.put_json({"topic": topic, **stats})
+        output.put_json({"topic": topic, **stats, **({} if schema is None else {"schema": facts_of(schema)})})
         return
     facts = {"topic": topic, **{name: value for name, value in stats.items() if not isinstance(value, list)}}
+    if schema is not None:
+        facts["schema"] = f"{schema.name}, {schema.encoding}, {schema.hash[:12]}"
     output.put_table(
         (Column("fact"), Column("value")),
         [(_title(name), _text(name, value)) for name, value in facts.items()],
@@ -54,6 +62,16 @@ def command(target: Target, topic: str, form: str) -> None:
         if isinstance(entries, list) and entries:
             output.put_line("")
             _put_entries(section, entries)
+    if schema is not None:
+        output.put_line("")
+        output.put_table((Column("name"), Column("type"), Column("default")), _fields(schema), title="fields")
+
+
+def _fields(schema: Schema) -> list[list[str]]:
+    return [
+        [each["name"], each["type"], output.json_text(each["default"]) if "default" in each else "-"]
+        for each in facts_of(schema)["fields"]
+    ]
 
 
 def _put_entries(section: str, entries: list[Mapping[str, Any]]) -> None:

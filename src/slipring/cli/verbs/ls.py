@@ -13,6 +13,7 @@ from slipring.cli.terminal.counters import Stats, Survey, living, report, survey
 from slipring.cli.terminal.known_names import other_buses
 from slipring.cli.terminal.options import Target, format_option
 from slipring.cli.terminal.output import Column
+from slipring.cli.terminal.schema_facts import schema_name
 from slipring.units import number, printable, size
 
 _COLUMNS = (
@@ -42,19 +43,31 @@ _OTHERS = (
 def command(target: Target, form: str) -> int:
     """List the topics with their delivery, size, retained messages and users; then the cells.
 
-    A topic that cannot be read is reported on stderr, and the exit code is 1.
+    If a topic has a schema, the last column has the names of schemas. A topic that cannot be read is reported on
+    stderr, and the exit code is 1.
     """
     with target.open() as bus:
         found = survey(bus)
+        schemas = _schemas(bus, found)
         nothing = "" if found.topics or found.others or found.problems else _nothing_on(bus)
     if form == "json":
-        records = [_record(topic, stats) for topic, stats in found.topics.items()]
+        records = [
+            _record(topic, stats) | ({"schema": schemas[topic]} if topic in schemas else {})
+            for topic, stats in found.topics.items()
+        ]
         output.put_json(records + [_other_record(stats) for stats in found.others.values()])
     else:
-        _put(found)
+        _put(found, schemas)
     if nothing and form == "table":
         process_exit.complain(printable(nothing))
     return report(found)
+
+
+def _schemas(bus: slipring.Bus, found: Survey) -> dict[str, str]:
+    """Return the name of the schema of each typed topic."""
+    typed = [topic for topic, stats in found.topics.items() if stats.get("schema_bytes")]
+    names = {topic: schema_name(bus, topic) for topic in typed}
+    return {topic: name for topic, name in names.items() if name is not None}
 
 
 def _nothing_on(bus: slipring.Bus) -> str:
@@ -62,9 +75,13 @@ def _nothing_on(bus: slipring.Bus) -> str:
     return f"no topics on bus {bus.name!r} in {bus.root}" + (f"; {others}" if others else "")
 
 
-def _put(found: Survey) -> None:
+def _put(found: Survey, schemas: dict[str, str]) -> None:
     if found.topics or (output.on_terminal() and not found.others):
-        output.put_table(_COLUMNS, [_row(topic, stats) for topic, stats in found.topics.items()])
+        rows = [
+            _row(topic, stats) + ([schemas.get(topic, "-")] if schemas else [])
+            for topic, stats in found.topics.items()
+        ]
+        output.put_table((*_COLUMNS, Column("schema")) if schemas else _COLUMNS, rows)
     if found.topics and found.others:
         output.put_line("")
     if found.others:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring pub``: publish arguments, or bodies from stdin."""
+"""``slipring pub``: publish arguments, or bodies from stdin: bytes, or JSON on a typed topic."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -26,7 +26,11 @@ from slipring.cli.terminal.options import (
     text,
 )
 from slipring.cli.terminal.process_exit import complain
+from slipring.cli.terminal.schema_facts import schema_of
 from slipring.units import counted
+
+if TYPE_CHECKING:
+    from slipring._bus.schema.topic_schema import Schema
 
 _LATE_S = 1.0
 
@@ -49,7 +53,15 @@ _LATE_S = 1.0
     metavar="HZ",
     help="Messages per second; arguments are repeated until --count or Ctrl-C.",
 )
-@framing_options("Take all of stdin as one body.")
+@click.option(
+    "--schema",
+    metavar="MODULE:CLASS",
+    help="Schema of a new topic: a class of your own module, or the file of a FlatBuffers .bfbs.",
+)
+@click.option(
+    "--encoding", type=click.Choice(["msgpack", "json"]), help="Encoding of a class.  [default: msgpack]"
+)
+@framing_options("Take all of stdin as one body; on a typed topic send bytes, not JSON.")
 @click.pass_obj
 def command(
     target: Target,
@@ -63,15 +75,25 @@ def command(
     wait_for: int | None,
     count: int | None,
     rate: float | None,
+    schema: str | None,
+    encoding: str | None,
     framing: str | None,
 ) -> None:
     """Publish each MESSAGE on TOPIC; without any, each line of stdin.
 
     A missing topic is created. The body is exactly the bytes of the argument or line, without its newline; bodies of
     any bytes need --length-prefixed.
+
+    On a typed topic each MESSAGE or line is JSON, and is encoded: '{"t": 1.0, "acc": [1, 2, 3]}'. Bytes are base64 and
+    times are ISO 8601; `slipring schema TOPIC --as json` describes all forms. --raw, --null and --length-prefixed send
+    bytes as they are.
     """
     _refuse_contradictions(messages, count, framing)
-    settings: dict[str, Any] = {"delivery": delivery, "capacity": _size(capacity)}
+    settings: dict[str, Any] = {"delivery": delivery, "capacity": _size(capacity), "encoding": encoding}
+    if schema is not None:
+        from slipring.cli.terminal.declared import declared
+
+        settings["schema"] = declared(schema)
     given = {name: value for name, value in settings.items() if value is not None}
     limits = {} if timeout is None else {"timeout": timeout}
     with target.open() as bus:
@@ -82,14 +104,37 @@ def command(
             bodies = _stdin(Framing(framing or "lines"), bus.stats(topic)["capacity"])
         if wait_for:
             publisher.wait_for_subscribers(wait_for)
-        _send(publisher, _paced(bodies, rate), {"type": kind, **limits})
+        send = publisher.send
+        found = schema_of(bus, topic)
+        if found is not None:
+            send = publisher.send_raw if framing else _encoding(publisher, found)
+        _send(send, _paced(bodies, rate), {"type": kind, **limits})
 
 
-def _send(publisher: slipring.Publisher, bodies: Iterable[bytes], options: dict[str, Any]) -> None:
+def _encoding(publisher: slipring.Publisher, schema: Schema) -> Callable[..., Any]:
+    """Return the function that sends a text of JSON as a message of a typed topic."""
+    from slipring.cli.terminal.json_input import reader
+
+    read = reader(schema)
+    numbers = itertools.count(1)
+
+    def send(body: bytes, **options: Any) -> None:
+        number = next(numbers)
+        try:
+            publisher.send(read(body), **options)
+        except slipring.BadArgument as error:
+            text = str(error).removeprefix(f"topic {publisher.topic!r}: ")
+            error.args = (f"topic {publisher.topic!r}, message {number}: {text}", *error.args[1:])
+            raise
+
+    return send
+
+
+def _send(send: Callable[..., Any], bodies: Iterable[bytes], options: dict[str, Any]) -> None:
     sent = 0
     try:
         for body in bodies:
-            publisher.send(body, **options)
+            send(body, **options)
             sent += 1
     except (slipring.SlipringError, click.ClickException):
         if sent:
@@ -98,7 +143,7 @@ def _send(publisher: slipring.Publisher, bodies: Iterable[bytes], options: dict[
 
 
 def _refuse_contradictions(messages: tuple[str, ...], count: int | None, framing: str | None) -> None:
-    if messages and framing:
+    if messages and framing and framing != Framing.RAW.value:
         raise click.UsageError(f"--{framing} describes stdin, which is not read when a MESSAGE is given")
     if count and not messages:
         raise click.UsageError("--count repeats MESSAGE arguments; none is given")

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``slipring sub``: print the bodies of messages."""
+"""``slipring sub``: print the bodies of messages, or the fields of typed ones."""
 
 from __future__ import annotations
 
-import base64
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import slipring
 from slipring._bus.settings import is_pattern
+from slipring._bus.typed.subscriber_reading import PlainMessage
 from slipring.cli.terminal import output
 from slipring.cli.terminal.error_text import describe
-from slipring.cli.terminal.framing import Framing, join
+from slipring.cli.terminal.framing import Framing
 from slipring.cli.terminal.known_names import awaited
+from slipring.cli.terminal.message_output import (
+    Bodies,
+    MessageOutput,
+    columns,
+    json_fields,
+    json_lines,
+    lines,
+    without_fields,
+)
 from slipring.cli.terminal.options import (
     TIMES,
     Target,
@@ -30,7 +37,10 @@ from slipring.cli.terminal.options import (
     words,
 )
 from slipring.cli.terminal.process_exit import complain
-from slipring.units import counted, number, printable
+from slipring.units import counted, number
+
+if TYPE_CHECKING:
+    from slipring.cli.terminal.field_paths import FieldPath
 
 _BATCH = 1024
 _REPORT_S = 1.0
@@ -70,6 +80,13 @@ _OF_ONE_TOPIC = (
 )
 @click.option("--lossy", is_flag=True, help="Never delay the publishers of a reliable topic.")
 @click.option("--conflate", is_flag=True, help="Print only the newest message, each time.")
+@click.option(
+    "--fields",
+    type=text,
+    multiple=True,
+    metavar="FIELD,...",
+    help="Print only these fields of a typed topic, as columns: t,acc[0],pose.x",
+)
 @framing_options("Print bodies without separators, and without escapes on a terminal.")
 @format_option("text")
 @click.pass_obj
@@ -79,24 +96,28 @@ def command(
     topic: str,
     count: int | None,
     timeout: float | None,
+    fields: tuple[str, ...],
     framing: str | None,
     form: str,
     **given: Any,
 ) -> int:
-    """Print the bodies of TOPIC, each followed by a newline; or one JSON object per line.
+    """Print the messages of TOPIC, one per line: bodies, or the fields of a typed topic; or JSON objects.
 
     TOPIC may be a pattern, such as 'cam.*', for all topics that match, also later ones; each line then begins with the
-    name of its topic. A topic that cannot be read is reported on stderr, and the exit code is then 1.
+    name of its topic. A topic that cannot be read, or a message that does not fit the schema of its topic, is reported
+    on stderr, and the exit code is then 1. --raw, --null and --length-prefixed write bodies as they are.
 
     On a terminal, control characters and bytes that are not text are escaped, so that no message can act on it; --raw
     writes them unchanged. The topic need not exist yet. Losses are reported on stderr. On a reliable topic a slow
     reader delays the publishers, except with --lossy. The exit code is 1 if --timeout ends the command before --count.
     """
     several = is_pattern(topic)
-    encode = _encoder(framing, form, several)
+    printed, paths = _output(framing, form, words(fields), several)
     unread = 0
     with target.open() as bus:
-        subscriber = bus.subscriber(topic, **_settings(given))
+        if paths and not several:
+            _check_fields(bus, topic, paths)
+        subscriber = bus.subscriber(topic, **_settings(given), schema=None if framing else PlainMessage)
         if not subscriber.attached:
             complain(awaited(bus, topic))
         losses = Losses(subscriber)
@@ -115,7 +136,7 @@ def command(
                     continue
                 if not batch:
                     break
-                output.put(encode(batch))
+                output.put(printed.of(batch))
                 if given["cursor"] is not None:
                     subscriber.commit()
                 losses.report_now_and_then()
@@ -124,25 +145,43 @@ def command(
             losses.report()
     if left:
         complain(f"error: nothing came for {timeout:g} s and {left} of {count} messages are missing")
-    return 1 if left or unread else 0
+    return 1 if left or unread or printed.failures else 0
 
 
-def _encoder(framing: str | None, form: str, several: bool) -> Callable[[Sequence[slipring.Message]], bytes]:
-    """Return the function that writes a batch; without --raw it escapes bodies on a terminal."""
+def _output(
+    framing: str | None, form: str, fields: list[str], several: bool
+) -> tuple[MessageOutput | Bodies, list[FieldPath]]:
+    """Return what makes the bytes of a batch, and the fields that were asked for."""
     if framing and form == "json":
         raise click.UsageError(f"--{framing} and --format json exclude each other")
-    if form == "json":
-        return _json_lines
-    if output.to_terminal():
-        if framing is None:
-            return partial(_escaped_lines, named=several)
-        if framing != Framing.RAW.value:
+    if framing and fields:
+        raise click.UsageError(f"--{framing} and --fields exclude each other")
+    if framing:
+        if output.to_terminal() and framing != Framing.RAW.value:
             raise click.UsageError(
                 f"--{framing} writes bytes that could act on a terminal: redirect stdout, or omit it"
             )
-    if several and framing is None:
-        return _named_lines
-    return partial(_framed, framing=Framing(framing or "lines"))
+        return Bodies(Framing(framing)), []
+    if fields:
+        from slipring.cli.terminal.field_paths import parse
+
+        paths = [parse(field) for field in fields]
+        return (json_fields if form == "json" else columns)(paths, several), paths
+    return (json_lines if form == "json" else lines)(several), []
+
+
+def _check_fields(bus: slipring.Bus, topic: str, paths: list[FieldPath]) -> None:
+    """Refuse fields that a topic does not have, if it exists already."""
+    from slipring.cli.terminal.field_paths import type_at
+
+    try:
+        schema = bus.schema(topic)
+    except slipring.TopicNotFound:
+        return
+    if schema is None:
+        raise without_fields(topic)
+    for path in paths:
+        type_at(path, schema, topic)
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -152,44 +191,6 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
         name: value
         for name, value in settings.items()
         if value is not None and value is not False and value != []
-    }
-
-
-def _framed(batch: Sequence[slipring.Message], framing: Framing) -> bytes:
-    return join((bytes(message.body) for message in batch), framing)
-
-
-def _named_lines(batch: Sequence[slipring.Message]) -> bytes:
-    return b"".join(b"%s: %s\n" % (message.topic.encode(), message.body) for message in batch)
-
-
-def _escaped_lines(batch: Sequence[slipring.Message], named: bool) -> bytes:
-    """Print each body, after the name of its topic if there are several."""
-    bodies = (
-        (f"{message.topic}: " if named else "", bytes(message.body).decode("utf-8", "backslashreplace"))
-        for message in batch
-    )
-    return "".join(f"{topic}{printable(body)}\n" for topic, body in bodies).encode()
-
-
-def _json_lines(batch: Sequence[slipring.Message]) -> bytes:
-    return b"".join(output.json_line(_record(message)) for message in batch)
-
-
-def _record(message: slipring.Message) -> dict[str, object]:
-    content = bytes(message.body)
-    try:
-        body, encoding = content.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        body, encoding = base64.b64encode(content).decode("ascii"), "base64"
-    return {
-        "topic": message.topic,
-        "seq": message.seq,
-        "time_ns": message.time_ns,
-        "sender": message.sender,
-        "type": message.type,
-        "body": body,
-        "encoding": encoding,
     }
 
 
