@@ -39,17 +39,40 @@ static int get_schema(const void *sub, void *buffer, size_t room, size_t *size) 
     return slipring_subscriber_schema(sub, buffer, room, size);
 }
 
-/* False with an exception: the schema is damaged, or not the one that this subscriber can read. */
+/* A Decoder or None, or NULL with an exception: the schema, NULL for none, is damaged or not one that this subscriber can read. */
+static PyObject *make_decoder(Subscriber *self, PyObject *schema) {
+    PyObject *decoder = PyObject_CallFunctionObjArgs(self->reading, self->topic, schema ? schema : Py_None, NULL);
+    if (decoder && decoder != Py_None && !decoder_check(decoder)) {
+        raise_wrong_type("reading", "a function that returns a Decoder or None", decoder);
+        Py_CLEAR(decoder);
+    }
+    return decoder;
+}
+
+static int inspected_schema(const void *inspector, void *buffer, size_t room, size_t *size) {
+    return slipring_inspector_schema(inspector, buffer, room, size);
+}
+
+/* Opening makes a missing cursor. So a topic that this subscriber cannot read is refused before. */
+static bool check_schema(Subscriber *self) {
+    slipring_inspector *inspector;
+    PyObject *schema, *decoder = NULL;
+    if (slipring_inspector_open(self->bus_path, self->topic_name, &inspector)) return true; /* opening will report it */
+    if (schema_get(inspected_schema, inspector, &schema)) {
+        decoder = make_decoder(self, schema);
+        Py_XDECREF(schema);
+    }
+    slipring_inspector_close(inspector);
+    Py_XDECREF(decoder);
+    return decoder != NULL;
+}
+
+/* False with an exception: as make_decoder. */
 static bool read_schema(Subscriber *self, slipring_subscriber *sub) {
     PyObject *schema, *decoder = NULL;
     if (!schema_get(get_schema, sub, &schema)) return false;
     if (self->reading != Py_None) {
-        decoder = PyObject_CallFunctionObjArgs(self->reading, self->topic, schema ? schema : Py_None, NULL);
-        if (decoder && decoder != Py_None && !decoder_check(decoder)) {
-            raise_wrong_type("reading", "a function that returns a Decoder or None", decoder);
-            Py_CLEAR(decoder);
-        }
-        if (!decoder) {
+        if (!(decoder = make_decoder(self, schema))) {
             Py_XDECREF(schema);
             return false;
         }
@@ -99,13 +122,18 @@ static int open_topic(Subscriber *self, bool topic_is_new) {
     how.conflate = conflate != 0;
     how.expires_ns = expires_ns;
     how.filter = &filter;
-    int code;
+    int code = SLIPRING_OK;
     slipring_subscriber *sub = NULL;
     const char *bus_path = self->bus_path, *topic = self->topic_name;
-    PyThreadState *state = handle_release_gil(&self->handle);
-    code = slipring_subscriber_open(bus_path, topic, &how, &sub);
+    PyThreadState *state = handle_release_gil(&self->handle); /* it stays busy, so that no other thread attaches meanwhile */
     bool readable = true;
-    if (code == SLIPRING_OK) { /* the handle stays busy, so that no other thread attaches meanwhile */
+    if (how.cursor && self->reading != Py_None) {
+        PyEval_RestoreThread(state);
+        readable = check_schema(self);
+        state = PyEval_SaveThread();
+    }
+    if (readable) code = slipring_subscriber_open(bus_path, topic, &how, &sub);
+    if (readable && code == SLIPRING_OK) {
         PyEval_RestoreThread(state);
         readable = read_schema(self, sub);
         state = PyEval_SaveThread();
