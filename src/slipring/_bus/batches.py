@@ -52,14 +52,14 @@ def columns(pa: Any) -> arrow.Schema:
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in kinds.items()])
 
 
-def joined(batches: list[arrow.RecordBatch]) -> arrow.RecordBatch:
-    """Return one batch with the rows of all."""
+def joined(batches: list[arrow.RecordBatch], schema: arrow.Schema | None = None) -> arrow.RecordBatch:
+    """Return one batch with the rows of all. schema: the columns when there is none."""
     pa = pyarrow()
     if not batches:
-        return pa.RecordBatch.from_pylist([], schema=columns(pa))
+        return pa.RecordBatch.from_pylist([], schema=columns(pa) if schema is None else schema)
     if len(batches) == 1:
         return batches[0]
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    return (pa.Table.from_batches(batches).combine_chunks().to_batches() or batches)[0]
 
 
 def of_messages(messages: list[_native.Message]) -> arrow.RecordBatch:

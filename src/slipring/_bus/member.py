@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from threading import RLock
 
+    from typing_extensions import Buffer
+
     from .publisher import Publisher
     from .subscriber import Message, Subscriber
 
@@ -51,7 +53,15 @@ class Member(Closing, Generic[Value]):
         give_lock(self)
 
     def send(self, body: Value, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
-        """Send to all other members; return the sequence. By default only reliable topics wait for room."""
+        """Send to all other members; return the sequence. By default only reliable topics wait for room.
+
+        body: any object with a buffer; on a typed topic, an object of its schema, which is encoded once."""
+        codec = self._publisher._codec
+        raw: Any = body if codec is None else codec.body(body, self.topic)
+        return self.send_raw(raw, type, timeout)
+
+    def send_raw(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
+        """Send bytes as they are, on a typed topic too; see `send`."""
         if timeout is BY_DELIVERY:
             timeout = None if self._reliable else 0
         seconds = timeout_s(timeout)
@@ -59,7 +69,7 @@ class Member(Closing, Generic[Value]):
         patience = 0.0
         while True:
             try:
-                return self._publisher.send(body, type, patience)
+                return self._publisher.send_raw(body, type, patience)
             except Full:
                 if self._inbox_bytes > INBOX_BYTES:
                     raise

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import pyarrow
     from typing_extensions import Buffer
 
-    from .typed.subscriber_reading import Reading
+    from .typed.publisher_codec import PublisherCodec
+    from .typed.subscriber_reading import Decoder, Reading
 
 Message = _native.Message
 Found = TypeVar("Found")
@@ -110,7 +111,8 @@ class PythonSubscriber(Account):
     `_ready`, `_waits` and `_check_open`."""
 
     spin_us = 0.0
-    _schema: bytes | None = None
+    _schema: bytes | None = None  # of the topic, once attached
+    _decoder: Decoder | None = None
     _reading: Reading
 
     if TYPE_CHECKING:
@@ -126,6 +128,20 @@ class PythonSubscriber(Account):
     def _hold(self, seconds: float | None) -> Held | None:
         """To be defined: as `_next`, but hold the message until it is released."""
         raise NotImplementedError
+
+    def _read_schema(self, data: bytes | None) -> None:
+        """Note the schema of the topic, None for none; SchemaMismatch if the program's class does not fit."""
+        self._decoder = self._reading(self.topic, data)
+        self._schema = data
+
+    def _message(
+        self, body: bytes | memoryview, sender: str, type: str, seq: int, time_ns: int, topic: str
+    ) -> Message:
+        """Return a message with the decoder of the topic, if it has one."""
+        decoder = self._decoder
+        if decoder is None:
+            return Message(body, sender, type, seq, time_ns, topic)
+        return Message(body, sender, type, seq, time_ns, topic, decoder)
 
     def _batch_end(self, *, first: bool) -> float:
         """Return the sequence at which `recv_many` stops, so that it ends although messages keep coming. first: before
@@ -151,7 +167,9 @@ class PythonSubscriber(Account):
             return None
         size = len(message.body)
         room[:size] = message.body
-        return Message(room[:size], message.sender, message.type, message.seq, message.time_ns, message.topic)
+        return self._message(
+            room[:size], message.sender, message.type, message.seq, message.time_ns, message.topic
+        )
 
     def recv_many(self, n: SupportsIndex = 1024, timeout: float | None = 0) -> list[Message]:
         """Return up to n messages; wait at most timeout seconds for the first."""
@@ -228,7 +246,8 @@ class PythonPublisher(PublisherBase):
     `_max_subscribers` and `_check_open`."""
 
     _loan: Callable[[int, str, float | None], PythonLoan]  # to be defined
-    _schema: bytes | None = None
+    _schema: bytes | None = None  # of the topic
+    _codec: PublisherCodec | None = None  # of a typed topic
 
     if TYPE_CHECKING:
 
@@ -254,11 +273,16 @@ class PythonPublisher(PublisherBase):
             return None if self._is_reliable else 0
         return timeout_s(timeout)
 
-    def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
+    def send(self, body: Any, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
         """Send one message and return its sequence.
 
-        body: any object with a buffer. timeout: None waits for room, 0 never waits, expiry raises Full; by default
-        reliable topics wait and lossy ones do not."""
+        body: any object with a buffer; on a typed topic, an object of its schema. timeout: None waits for room, 0 never
+        waits, expiry raises Full; by default reliable topics wait and lossy ones do not."""
+        codec = self._codec
+        return self.send_raw(body if codec is None else codec.body(body, self.topic), type, timeout)
+
+    def send_raw(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
+        """Send bytes as they are, on a typed topic too; see `send`."""
         return self._send_as(body, type, self.sender, None, timeout)
 
     def _send_as(
@@ -270,22 +294,46 @@ class PythonPublisher(PublisherBase):
         check_length("sender", sender)
         return self._send(body_bytes(body), type, sender, time_ns, self._patience(timeout))
 
-    def send_many(
-        self, bodies: Iterable[Buffer], type: str = "", timeout: float | None = BY_DELIVERY
-    ) -> int | None:
+    def send_many(self, bodies: Any, type: str = "", timeout: float | None = BY_DELIVERY) -> int | None:
         """Send many messages and return the last one's sequence, or None if there are none.
 
-        Every body is checked before the first is sent. timeout as in send, for all together."""
+        bodies: buffers; on a typed topic objects, a numpy array or a RecordBatch. Every body is checked before the
+        first is sent. timeout as in send, for all together."""
+        if self._codec is None:
+            return self._send_many_raw(bodies, type, timeout)
+        return self._codec.send_many(self, bodies, type, timeout)
+
+    def _send_many_raw(
+        self, bodies: Iterable[Buffer], type: str = "", timeout: float | None = BY_DELIVERY
+    ) -> int | None:
         given = body_list(bodies)
         self._check_open()
         text_size("type", type)
         seconds = self._patience(timeout)
         return self._send_many([body_bytes(body) for body in given], type, seconds)
 
-    def loan(self, size: SupportsIndex, type: str = "", timeout: float | None = BY_DELIVERY) -> PythonLoan:
-        """Return a context manager: memory to fill in place.
+    def _send_records(
+        self, bodies: Buffer, size: int, type: str, timeout: float | None = BY_DELIVERY
+    ) -> int | None:
+        """Send bodies of equal size, which are one after the other in one buffer."""
+        content = memoryview(body_bytes(bodies))
+        if size <= 0 or len(content) % size:
+            text = f"size={size} must divide the {len(content)} bytes of the bodies"
+            raise BadArgument(text, argument="size")
+        bounds = range(0, len(content), size)
+        return self._send_many_raw([content[at : at + size] for at in bounds], type, timeout)
+
+    def loan(self, size: Any = None, type: str = "", timeout: float | None = BY_DELIVERY) -> Any:
+        """Return a context manager: memory to fill in place. On a typed topic of fixed layout: a record, without size.
 
         Leaving the block sends the message, an exception aborts it. timeout as in send."""
+        if self._codec is None:
+            return self._loan_raw(size, type, timeout)
+        return self._codec.loan(self, *(() if size is None else (size,)), type=type, timeout=timeout)
+
+    def _loan_raw(
+        self, size: SupportsIndex, type: str = "", timeout: float | None = BY_DELIVERY
+    ) -> PythonLoan:
         return self._loan(_body_size(size), type, timeout)
 
 

@@ -25,7 +25,7 @@ from .wait import Waitable, Waits
 if TYPE_CHECKING:
     import pyarrow
 
-    from .typed.columns import BatchStream
+    from .typed.columns import BatchStream, Columns
     from .typed.subscriber_reading import Reading
 
 Message = _native.Message
@@ -87,11 +87,18 @@ class Account(Closing):
         The columns are topic, offset, timestamp, sender, type and value. decode=True on a typed topic: a column for
         each field in place of value. A message that does not fit the schema raises Undecodable, whose `batch` has the
         rows of the others."""
-        if not decode:
-            return self._batch(n, timeout)
+        return self._decoded(n, timeout)[0] if decode else self._batch(n, timeout)
+
+    def _decoded(self, n: int, timeout: float | None) -> tuple[pyarrow.RecordBatch, int]:
+        """Return a batch with a column for each field, and the number of messages that were taken for it."""
+        self._columns()  # what cannot decode raises before anything is taken
         raw = self._batch(n, timeout)
-        columns = self._reading.columns(self._schema)
-        return raw if columns is None else columns.of(raw)
+        columns = self._columns()
+        return (raw if columns is None else columns.of(raw)), raw.num_rows
+
+    def _columns(self) -> Columns | None:
+        """Return what decodes batches; None on an untyped topic, or while there is none."""
+        return self._reading.columns(self._schema)
 
     def stream(
         self, n: int | None = None, timeout: float | None = 0, *, rows: int = 65536, decode: bool = True

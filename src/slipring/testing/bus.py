@@ -151,7 +151,7 @@ class SteppedBus(Bus):
 
     # Topics: made, listed, described and removed without files
 
-    def _make(self, topic: str, given: dict[str, int], exist_ok: bool) -> None:
+    def _make(self, topic: str, given: dict[str, Any], exist_ok: bool) -> None:
         simulation, found = self._simulation, self._simulation.topics.get(topic)
         simulation.check_kind(topic, "topic")
         if found is None and given.get("must_exist"):
@@ -159,14 +159,17 @@ class SteppedBus(Bus):
         if found is None:
             geometry = Geometry.choose(given)
             generation, now_ns = simulation.generation(), simulation.clock.time_ns()
-            simulation.topics[topic] = Topic(topic, geometry, generation, now_ns)
+            simulation.topics[topic] = Topic(topic, geometry, given.get("schema"), generation, now_ns)
             simulation.note(f"create {topic}")
             simulation.changed()
         elif not exist_ok:
             text = f"topic '{topic}' exists: use exist_ok=True or another name"
             raise TopicExists(text, argument="topic")
         else:
-            found.geometry.match(given, topic)
+            found.match(given)
+
+    def _stored(self, topic: str) -> bytes | None:
+        return self._simulation.topic(topic).schema
 
     def _remove(self, topic: str) -> None:
         simulation = self._simulation
@@ -245,17 +248,17 @@ class SteppedBus(Bus):
 
         return SteppedRuntime(self._simulation)
 
-    def _publisher(self, topic: str, sender: str, given: dict[str, int]) -> Publisher:
+    def _publisher(self, topic: str, sender: str, given: dict[str, Any]) -> Publisher:
         return cast("Publisher", self._publish(topic, sender, given))  # the same methods, another class
 
-    def _publish(self, topic: str, sender: str, given: dict[str, int]) -> SteppedPublisher:
+    def _publish(self, topic: str, sender: str, given: dict[str, Any]) -> SteppedPublisher:
         self._make(topic, given, True)
         publisher = SteppedPublisher(self._simulation, self._simulation.topics[topic], sender)
         self._made.add(publisher)
         return publisher
 
     def _subscriber(self, topic: str, arguments: tuple[Any, ...], reading: Reading) -> Subscriber:
-        subscriber = SteppedSubscriber(self._simulation, topic, Options(*arguments))
+        subscriber = SteppedSubscriber(self._simulation, topic, Options(*arguments), reading)
         self._made.add(subscriber)
         return cast("Subscriber", subscriber)
 

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 
     from ..bus import Bus
     from ..subscriber import Message, Subscriber
+    from ..typed.columns import Columns
 
 T = TypeVar("T")
 Sized = TypeVar("Sized", bound=collections.abc.Sized)
 Take = Callable[["Subscriber"], T | None]
+Check = Callable[[], object] | None
 
 _BURST = 64
 _MOMENT_S = 0.001
@@ -118,7 +120,9 @@ class PatternSubscriber(PythonSubscriber):
         first = self._turn % len(self._parts) if self._parts else 0
         yield from (self._parts[first:] + self._parts[:first])
 
-    def _one(self, take: Take[T]) -> T | None:
+    def _one(self, take: Take[T], check: Check = None) -> T | None:
+        if check is not None:
+            check()
         for part in self._in_turns():
             taken = self._ask(part, take)
             if taken is not None:
@@ -137,16 +141,16 @@ class PatternSubscriber(PythonSubscriber):
         if self._bus.clock.monotonic() - self._found.looked >= self._bus._look_every_s:
             self._found.look()
 
-    def _try(self, take: Take[T]) -> T | None:
-        """Take from the part whose turn it is; never waits."""
+    def _try(self, take: Take[T], check: Check = None) -> T | None:
+        """Take from the part whose turn it is; never waits. check: raises before anything is taken."""
         with self._entered():
             self._raise_errors()
-            taken = self._one(take)
+            taken = self._one(take, check)
             if taken is None:
                 before = self._parts[:]
                 self._found.look()
                 if self._parts != before:
-                    taken = self._one(take)
+                    taken = self._one(take, check)
                 if taken is None:
                     self._raise_errors()
             return taken
@@ -155,10 +159,10 @@ class PatternSubscriber(PythonSubscriber):
         if self._found.errors:
             raise self._found.errors.popleft()
 
-    def _receive(self, seconds: float | None, take: Take[T]) -> T | None:
+    def _receive(self, seconds: float | None, take: Take[T], check: Check = None) -> T | None:
         clock = self._bus.clock
         deadline = None if seconds is None else clock.monotonic() + seconds
-        while (taken := self._try(take)) is None:
+        while (taken := self._try(take, check)) is None:
             left = None if deadline is None else deadline - clock.monotonic()
             if left is not None and left <= 0:
                 return None
@@ -189,16 +193,62 @@ class PatternSubscriber(PythonSubscriber):
         return taken
 
     def _batch(self, n: SupportsIndex, timeout: float | None) -> pyarrow.RecordBatch:
+        return batches.joined(self._gather_batches(n, timeout, lambda part, left: part.recv_batch(left, 0)))
+
+    def _gather_batches(
+        self,
+        n: SupportsIndex,
+        timeout: float | None,
+        take: Callable[[Subscriber, int], pyarrow.RecordBatch],
+        check: Check = None,
+    ) -> list[pyarrow.RecordBatch]:
         batches.pyarrow()  # before anything is taken
         limit = natural("n", n)
         self._entered()
-        found = self._gather(limit, timeout, lambda part, left: part.recv_batch(left, 0)) if limit else []
-        return batches.joined(found)
+        return self._gather(limit, timeout, take, check) if limit else []
+
+    def _decoded(self, n: SupportsIndex, timeout: float | None) -> tuple[pyarrow.RecordBatch, int]:
+        from ..typed import columns
+
+        raw: list[tuple[Columns | None, pyarrow.RecordBatch]] = []
+
+        def take(part: Subscriber, left: int) -> pyarrow.RecordBatch:
+            batch = part.recv_batch(left, 0)
+            if batch.num_rows:
+                raw.append((part._columns(), batch))
+            return batch
+
+        self._gather_batches(n, timeout, take, self._check_columns)
+        first = None if raw else self._columns()
+        batch = batches.joined(columns.decoded(raw), None if first is None else first.schema)
+        return batch, sum(each.num_rows for _, each in raw)
+
+    def _check_columns(self) -> Columns | None:
+        """Return the columns of the first topic; SchemaMismatch if another topic has other columns."""
+        from ..typed.columns import check_equal
+
+        every: list[tuple[str, Columns | None]] = []
+        for part in self._parts[:]:
+            try:
+                every.append((part.topic, part.subscriber._columns()))
+            except DAMAGED as error:
+                self._found.give_up(part, error)
+        for other in every[1:]:
+            check_equal(self.topic, every[0], other)
+        return every[0][1] if every else None
+
+    def _columns(self) -> Columns | None:
+        with self._entered():
+            return self._check_columns()
 
     def _gather(
-        self, limit: int, timeout: float | None, take: Callable[[Subscriber, int], Sized]
+        self,
+        limit: int,
+        timeout: float | None,
+        take: Callable[[Subscriber, int], Sized],
+        check: Check = None,
     ) -> list[Sized]:
-        """Take from the parts in turns, at most `limit` in all."""
+        """Take from the parts in turns, at most `limit` in all. check: raises when the parts do not go together."""
         gathered: list[Sized] = []
         left = limit
 
@@ -208,7 +258,7 @@ class PatternSubscriber(PythonSubscriber):
             left -= len(taken)
             return taken if len(taken) else None
 
-        first = self._receive(timeout_s(timeout), some)
+        first = self._receive(timeout_s(timeout), some, check)
         if first is None:
             return []
         gathered.append(first)
@@ -217,6 +267,8 @@ class PatternSubscriber(PythonSubscriber):
             self._entered(),
         ):  # the next call meets it; nothing taken is lost
             self._turn, self._burst = self._turn + 1, 0
+            if check is not None:
+                check()
             for part in self._in_turns():
                 if left == 0:
                     break

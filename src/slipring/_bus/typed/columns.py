@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from slipring.errors import Closed, TopicNotFound, Undecodable
+from slipring.errors import Closed, SchemaMismatch, TopicNotFound, Undecodable
 
 from .. import batches
 from ..schema.field_types import Struct, Type
@@ -89,6 +89,49 @@ def _has_structure(kind: Type) -> bool:
     return isinstance(kind, Struct) or any(_has_structure(part) for part in kind.parts())
 
 
+def check_equal(pattern: str, one: tuple[str, Columns | None], other: tuple[str, Columns | None]) -> None:
+    """Refuse two topics, each with its columns, whose columns differ: they cannot be in one batch."""
+    schemas = [_schema(columns) for _, columns in (one, other)]
+    if schemas[0].equals(schemas[1]):
+        return
+    kinds = [{each.name: f"{each.type}{' or null' * each.nullable}" for each in schema} for schema in schemas]
+    names = list(dict.fromkeys([*kinds[0], *kinds[1]]))
+    field = next((name for name in names if kinds[0].get(name) != kinds[1].get(name)), "")
+    found, asked = (each.get(field, "missing") for each in kinds)
+    what = (
+        f"column {field} is {found} in the first and {asked} in the second" if field else "in another order"
+    )
+    raise SchemaMismatch(
+        f"topics {one[0]!r} and {other[0]!r} of pattern {pattern!r} have different columns ({what}): give schema= with "
+        "a class that fits all topics, or read without decode=True",
+        found=found,
+        asked=asked,
+        field=field,
+    )
+
+
+def _schema(columns: Columns | None) -> pyarrow.Schema:
+    return batches.columns(batches.pyarrow()) if columns is None else columns.schema
+
+
+def decoded(parts: list[tuple[Columns | None, pyarrow.RecordBatch]]) -> list[pyarrow.RecordBatch]:
+    """Return the decoded batches of several topics; Undecodable, with the rows of all, if a message is bad."""
+    found: list[Any] = []
+    errors: list[Undecodable] = []
+    for columns, raw in parts:
+        try:
+            found.append(raw if columns is None else columns.of(raw))
+        except Undecodable as error:
+            found.append(error.batch)
+            errors.append(error)
+    if errors:
+        for other in errors[1:]:
+            errors[0].add_note(str(other))
+        errors[0].batch = batches.joined(found)
+        raise errors[0]
+    return found
+
+
 class BatchStream:
     """Batches of a subscriber as an Arrow stream for DuckDB, Polars and pyarrow. Made by `Subscriber.stream`."""
 
@@ -101,13 +144,13 @@ class BatchStream:
     @property
     def schema(self) -> pyarrow.Schema:
         """The columns of the batches; TopicNotFound while the topic does not exist."""
-        pa, subscriber = batches.pyarrow(), self._subscriber
+        subscriber = self._subscriber
         subscriber._ready()  # attaches, if the topic is there now
         if not subscriber.attached:
             text = f"topic {subscriber.topic!r} does not exist yet, and a stream needs its columns: create it first"
             raise TopicNotFound(text, argument="topic")
-        columns = subscriber._reading.columns(subscriber._schema) if self._decode else None
-        return batches.columns(pa) if columns is None else columns.schema
+        columns = subscriber._columns() if self._decode else None
+        return _schema(columns)
 
     def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
         """Yield batches until the end of the stream: `Subscriber.stream`."""
@@ -130,9 +173,11 @@ class BatchStream:
 
     def _next(self, limit: int) -> tuple[Any, int]:
         """Return a batch and the number of its messages."""
+        if self._decode:
+            found: tuple[Any, int] = self._subscriber._decoded(limit, self._timeout)
+            return found
         raw = self._subscriber.recv_batch(limit, self._timeout)
-        columns = self._subscriber._reading.columns(self._subscriber._schema) if self._decode else None
-        return raw if columns is None or not raw.num_rows else columns.of(raw), raw.num_rows
+        return raw, raw.num_rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         reader = batches.pyarrow().RecordBatchReader.from_batches(self.schema, iter(self))

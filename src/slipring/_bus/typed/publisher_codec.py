@@ -22,7 +22,6 @@ from .error_place import locate
 from .stored import schema_of
 
 if TYPE_CHECKING:
-    from ..publisher import Publisher
     from ..schema.codec import Encoder
     from ..schema.topic_schema import Schema
 
@@ -50,8 +49,16 @@ class PublisherCodec:
         """The function from a value to its body; BadArgument names the field that does not fit."""
         return self._encoder.encode
 
+    def body(self, value: Any, topic: str) -> Any:
+        """Return the body of one message; the error of a wrong value names the topic, too."""
+        try:
+            return self.encode(value)
+        except SlipringError as error:
+            locate(error, topic, None)
+            raise
+
     def send_many(
-        self, publisher: Publisher[Any], bodies: Any, type: str = "", timeout: float | None = BY_DELIVERY
+        self, publisher: Any, bodies: Any, type: str = "", timeout: float | None = BY_DELIVERY
     ) -> int | None:
         """Send objects, or the rows of a numpy array or of a RecordBatch; see `Publisher.send_many`."""
         try:
@@ -60,9 +67,12 @@ class PublisherCodec:
         except SlipringError as error:
             self.locate(error, publisher.topic, None)
             raise
+        last: int | None
         if encoded is not None:
-            return publisher._send_many_raw(encoded, type, *_given(timeout))
-        return publisher._send_records(records, self.record_size, type, *_given(timeout))
+            last = publisher._send_many_raw(encoded, type, *_given(timeout))
+        else:
+            last = publisher._send_records(records, self.record_size, type, *_given(timeout))
+        return last
 
     @cached_property
     def record_size(self) -> int:
@@ -110,7 +120,7 @@ class PublisherCodec:
 
     def loan(
         self,
-        publisher: Publisher[Any],
+        publisher: Any,
         *size: Any,
         type: str = "",
         timeout: float | None = BY_DELIVERY,
@@ -136,7 +146,7 @@ def _given(timeout: float | None) -> tuple[float | None, ...]:
     return () if timeout is BY_DELIVERY else (timeout,)
 
 
-def attach(publisher: Publisher[Any], data: bytes, asked: Schema | None) -> None:
+def attach(publisher: Any, data: bytes, asked: Schema | None) -> None:
     """Give a publisher of a typed topic its codec; close it if the schema is damaged. asked: what the program gave."""
     try:
         publisher._codec = PublisherCodec(schema_of(data), asked)

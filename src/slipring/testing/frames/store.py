@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from slipring._bus import settings
 from slipring._bus.frames.streams import Stream
+from slipring._bus.typed.subscriber_reading import Reading
 
 from ..ring.reader import Options
 from .reader import SteppedFrameReader
@@ -46,7 +47,7 @@ class SteppedFrames:
     ) -> tuple[Subscriber, SteppedFrameReader]:
         types = None if stream is None else (stream,)
         options = Options(settings.START_NEW, 0, -1, conflate, None, 0, types, (), (), None)
-        source = FrameSource(self._simulation, topic, options)
+        source = FrameSource(self._simulation, topic, options, Reading())
         try:
             reader = SteppedFrameReader(source, stream, start, conflate, insist)
         except BaseException:

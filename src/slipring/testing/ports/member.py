@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class SteppedMember(Member):
     """Made by `SteppedBus.join`."""
 
-    def send(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
-        """Send to all other members; a send that finds no room takes incoming messages into the inbox."""
+    def send_raw(self, body: Buffer, type: str = "", timeout: float | None = BY_DELIVERY) -> int:
+        """Send bytes to all other members; a send that finds no room takes incoming messages into the inbox."""
         publisher = cast("SteppedPublisher", self._publisher)
         subscriber = cast("SteppedSubscriber", self.subscriber)
         if timeout is BY_DELIVERY:
@@ -37,7 +37,7 @@ class SteppedMember(Member):
 
         while True:
             try:
-                return publisher.send(content, type, 0)
+                return publisher.send_raw(content, type, 0)
             except Full:
                 if self._inbox_bytes > INBOX_BYTES:
                     raise

@@ -32,6 +32,7 @@ class SteppedPublisher(PythonPublisher, Handle):
         check_length("sender", sender)
         super().__init__(simulation)
         self._topic = topic
+        self._schema = topic.schema
         self._since = topic.ring.tail
         self._writer = topic.attach_writer(self._number, sender, simulation.clock.time_ns())
         self._begin()

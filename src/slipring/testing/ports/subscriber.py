@@ -19,6 +19,8 @@ from .handle import Handle
 from .lent_memory import show
 
 if TYPE_CHECKING:
+    from slipring._bus.typed.subscriber_reading import Reading
+
     from ..simulation import Simulation
 
 Check = Callable[[Reader], None]
@@ -31,8 +33,9 @@ class SteppedSubscriber(PythonSubscriber, Handle):
     kind = "subscriber"
     _last_tail = 0
 
-    def __init__(self, simulation: Simulation, topic: str, options: Options) -> None:
+    def __init__(self, simulation: Simulation, topic: str, options: Options, reading: Reading) -> None:
         self.topic = topic
+        self._reading = reading
         super().__init__(simulation)
         self._options = options
         self._topic: Topic | None = None
@@ -47,6 +50,7 @@ class SteppedSubscriber(PythonSubscriber, Handle):
         topic = self._simulation.topics.get(self.topic)
         if self._reader is not None or topic is None or self.closed:
             return
+        self._read_schema(topic.schema)  # raises before anything is changed
         now_ns = self._simulation.clock.time_ns()
         self._reader = topic.attach_reader(self._number, self._options, is_new, now_ns)
         self._topic = topic
@@ -110,7 +114,7 @@ class SteppedSubscriber(PythonSubscriber, Handle):
         entry = reader.accept()
         self._note_received(seq)
         self._pass_point("received")
-        return Message(entry.body, entry.sender, entry.type, seq, entry.time_ns, self.topic)
+        return self._message(entry.body, entry.sender, entry.type, seq, entry.time_ns, self.topic)
 
     def _note_received(self, seq: int) -> None:
         self._simulation.note(f"receive {self.topic} {seq} by {self._label()}")
@@ -129,7 +133,7 @@ class SteppedSubscriber(PythonSubscriber, Handle):
         entry = reader.accept()
         body = memoryview(show(entry.body, ended))
         self._note_received(seq)
-        message = Message(body, entry.sender, entry.type, seq, entry.time_ns, self.topic)
+        message = self._message(body, entry.sender, entry.type, seq, entry.time_ns, self.topic)
         self._pass_point("held")
 
         def release() -> None:

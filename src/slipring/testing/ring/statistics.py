@@ -84,6 +84,7 @@ def statistics(topic: Topic, now_ns: int) -> Row:
         "created_ns": topic.created_ns,
         "creator_pid": os.getpid(),
         "file_bytes": 0,
+        "schema_bytes": 0 if topic.schema is None else len(topic.schema),
         "published": ring.published,
         "abandoned": len(ring.abandoned),
         "unsettled": len(ring.open),

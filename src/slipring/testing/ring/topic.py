@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slipring._bus.settings import START_SEQ
-from slipring.errors import BadArgument, Busy, TooManyReaders, TooManyWriters, TopicGone
+from slipring.errors import BadArgument, Busy, SchemaMismatch, TooManyReaders, TooManyWriters, TopicGone
 
 from .cursors import Cursors
 from .geometry import Geometry
@@ -32,9 +32,12 @@ class Writer:
 
 
 class Topic:
-    def __init__(self, name: str, geometry: Geometry, generation: int, now_ns: int) -> None:
+    def __init__(
+        self, name: str, geometry: Geometry, schema: bytes | None, generation: int, now_ns: int
+    ) -> None:
         self.name = name
         self.geometry = geometry
+        self.schema = schema
         self.generation = generation
         self.created_ns = now_ns
         self.gone = False
@@ -47,6 +50,17 @@ class Topic:
     @property
     def reliable(self) -> bool:
         return self.geometry.delivery == "reliable"
+
+    def match(self, given: dict[str, Any]) -> None:
+        """Refuse settings, and a schema, that are not those of this topic."""
+        self.geometry.match(given, self.name)
+        asked: bytes | None = given.get("schema")
+        if asked is not None and asked != self.schema:
+            found = "no schema" if self.schema is None else f"a schema of {len(self.schema)} bytes"
+            wanted = f"{'a schema' if self.schema is None else 'another one'} of {len(asked)} bytes"
+            text = f"topic '{self.name}' exists with {found}, asked for {wanted}"
+            hint = "omit schema to use the existing one, or remove the topic first"
+            raise SchemaMismatch(f"{text}: {hint}", found=found, asked=wanted)
 
     @property
     def is_frames(self) -> bool:
