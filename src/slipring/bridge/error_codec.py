@@ -6,11 +6,16 @@ from __future__ import annotations
 from typing import Any
 
 from slipring import errors
-from slipring.errors import RemoteError, SlipringError, TopicExists
+from slipring.errors import RemoteError, SchemaMismatch, SlipringError, TopicExists, Undecodable
 
 _BUILTIN: dict[str, type[Exception]] = {"TypeError": TypeError, "ValueError": ValueError}
 _MOST_CHARACTERS = 2000  # a message may quote what a client sent
-_FIELDS = ("argument", "found", "asked")
+_FIELDS = ("argument", "found", "asked", "field")
+_OF_CLASS: dict[type[SlipringError], tuple[str, ...]] = {
+    TopicExists: ("found", "asked"),
+    SchemaMismatch: ("found", "asked", "field"),
+    Undecodable: ("field",),
+}
 
 
 def to_json(error: Exception) -> dict[str, Any]:
@@ -37,7 +42,5 @@ def from_json(content: dict[str, Any]) -> Exception:
     argument, number = str(content.get("argument", "")), content.get("errno")
     if issubclass(found, errors._SystemError):
         return found(message, argument=argument, errno=number if isinstance(number, int) else 0)
-    if issubclass(found, TopicExists):
-        texts = {field: str(content.get(field, "")) for field in ("found", "asked")}
-        return found(message, argument=argument, **texts)
-    return found(message, argument=argument)
+    texts = {field: str(content.get(field, "")) for field in _OF_CLASS.get(found, ())}
+    return found(message, argument=argument, **texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from slipring._bus import settings
 from slipring._bus.bus import Bus
@@ -13,13 +13,18 @@ from slipring._bus.directory import default_root
 from slipring._bus.publisher import Publisher
 from slipring._bus.settings import SubscriberSettings
 from slipring._bus.subscriber import Subscriber
+from slipring._bus.typed.subscriber_reading import Reading
 from slipring.errors import BadArgument, Closed, PeerGone, Timeout
 
 from .. import address as addresses
+from .. import schemas
 from ..wire import Window
 from .link import Link
 from .publisher import RemotePublisher
 from .subscriber import RemoteSubscriber
+
+if TYPE_CHECKING:
+    from slipring._bus.schema.topic_schema import Schema
 
 
 def _address(name: str, root: str | os.PathLike[str] | None) -> addresses.Address:
@@ -65,7 +70,23 @@ class RemoteBus(Bus):
 
     def _create(self, topic: str, given: dict[str, Any], exist_ok: bool) -> None:
         settings.topic_settings(**given)  # the server gets them as they are
-        self._link.request("create", again=exist_ok, topic=topic, settings=given, exist_ok=bool(exist_ok))
+        sent = self._sent(given)
+        self._link.request("create", again=exist_ok, topic=topic, settings=sent, exist_ok=bool(exist_ok))
+
+    def _sent(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings of a topic as they are sent."""
+        if given.get("schema") is None:
+            return given
+        if not self._link.welcome.get("schemas"):
+            text = f"the bridge at {self._address} is older and knows no schemas: update it, or omit schema="
+            raise BadArgument(text, argument="schema")
+        return {**given, "schema": schemas.to_text(given["schema"])}
+
+    def _stored(self, topic: str) -> bytes | None:
+        if not self._link.welcome.get("schemas"):
+            self.stats(topic)  # raises if there is none
+            return None
+        return schemas.stored(self._link.request("schema", topic=topic), topic)
 
     def remove(self, topic: str, missing_ok: bool = False) -> None:
         self._link.request("remove", again=missing_ok, topic=self._topic(topic), missing_ok=bool(missing_ok))
@@ -125,16 +146,20 @@ class RemoteBus(Bus):
         settings.topic_settings(**given)
         self._topic(topic)
         if not exist_ok:
-            self.create(topic, exist_ok=False, **given)
-        publisher = RemotePublisher(self, self._link, topic, sender, given)
+            self._create(topic, given, False)
+        publisher = RemotePublisher(self, self._link, topic, sender, self._sent(given))
         self._remote_handles.add(publisher)
         return cast(Publisher, publisher)  # another class with all its methods
 
     def _origin_publisher(
-        self, topic: str, sender: str, settings: dict[str, Any], origin: str
+        self, topic: str, sender: str, settings: dict[str, Any], origin: str, schema: Schema | None
     ) -> RemotePublisher:
         """A publisher that a mirror numbers, and continues after a restart."""
-        return RemotePublisher(self, self._link, topic, sender, settings, origin=origin)
+
+        def opened(given: dict[str, Any]) -> RemotePublisher:
+            return RemotePublisher(self, self._link, topic, sender, self._sent(given), origin=origin)
+
+        return self._open_typed(topic, schema, settings, opened)
 
     def _subscribe(self, topic: str, given: SubscriberSettings) -> Subscriber:
         _, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, own, _ = given.checked()
@@ -149,11 +174,13 @@ class RemoteBus(Bus):
             "ignore_senders": list(ignore_senders),
             "expires": None if expires is None else float(expires),
             "own": None if own is None else own[0],
+            "schema": None if given.schema is None else schemas.to_text(given.schema.to_bytes()),
             "waited": False,
             "messages": window.messages,
             "bytes": window.bytes,
         }
-        subscriber = RemoteSubscriber(self, self._link, self._topic(topic), opening)
+        reading = Reading(given.schema)
+        subscriber = RemoteSubscriber(self, self._link, self._topic(topic), opening, reading)
         self._remote_handles.add(subscriber)
         return cast(Subscriber, subscriber)
 

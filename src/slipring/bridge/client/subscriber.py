@@ -17,10 +17,11 @@ from typing import Any
 from slipring._bus.bus import Bus
 from slipring._bus.python_handle import Held, PythonSubscriber, refuse_for_room
 from slipring._bus.subscriber import Message
+from slipring._bus.typed.subscriber_reading import Reading
 from slipring._bus.wait import Bell
-from slipring.errors import BadArgument, Closed, PeerGone, Timeout, TopicGone
+from slipring.errors import BadArgument, Closed, PeerGone, SlipringError, Timeout, TopicGone
 
-from .. import error_codec, wire
+from .. import error_codec, schemas, wire
 from .arrivals import Arrivals
 from .link import Handle, Link
 from .request_queue import Call
@@ -34,12 +35,14 @@ class RemoteSubscriber(PythonSubscriber, Handle):
     """
 
     _waits = REMOTE
+    _knows_schema = False
     topic: str
 
-    def __init__(self, bus: Bus, link: Link, topic: str, opening: dict[str, Any]) -> None:
+    def __init__(self, bus: Bus, link: Link, topic: str, opening: dict[str, Any], reading: Reading) -> None:
         super().__init__(link)
         self._bus = bus  # which closes the link when nothing refers to it
         self.topic = topic
+        self._reading = reading
         self._opening = {"handle": self.handle, "topic": topic, **opening, "resume": None, "generation": None}
         self._cursor: str | None = opening["cursor"]
         self._conflate: bool = opening["conflate"]
@@ -51,9 +54,15 @@ class RemoteSubscriber(PythonSubscriber, Handle):
         self._opening_again = False  # on a new connection: until it is known from where
         self._synced = 0
         self._unacknowledged = 0
+        self._sent_schema: tuple[Any] | None = None  # by the server; checked in the program's thread
         self._held: list[int] = []  # sequences of open views
         self._bells: frozenset[Bell] = frozenset()
         self._link.request("subscribe", then=self._opened, **self._opening)
+        try:
+            self._check_schema()
+        except BaseException:
+            self.close()
+            raise
 
     # Messages arrive: the link's thread
 
@@ -68,6 +77,7 @@ class RemoteSubscriber(PythonSubscriber, Handle):
                 self._synced = max(self._synced, numbers[2])
             elif kind == wire.ATTACHED:
                 self._facts = {**self._facts, **content, "attached": True}
+                self._note_schema(content)
             else:
                 self._fail(error_codec.from_json(content))
             self._changed.notify_all()
@@ -88,7 +98,12 @@ class RemoteSubscriber(PythonSubscriber, Handle):
     # The program receives
 
     def _next(self, seconds: float | None, call: str, room: int | None = None) -> Message | None:
-        return self._receive(seconds, room=room)
+        return self._typed(self._receive(seconds, room=room))
+
+    def _typed(self, found: Message | None) -> Message | None:
+        if found is None or self._decoder is None:
+            return found
+        return self._message(found.body, found.sender, found.type, found.seq, found.time_ns, found.topic)
 
     def _receive(
         self, seconds: float | None, *, hold: bool = False, room: int | None = None
@@ -107,6 +122,7 @@ class RemoteSubscriber(PythonSubscriber, Handle):
                     break
                 self._changed.wait(left)
             else:
+                self._check_schema()
                 if room is not None and len(message.body) > room:
                     refuse_for_room(len(message.body), room)
                 self._arrivals.take()
@@ -124,7 +140,7 @@ class RemoteSubscriber(PythonSubscriber, Handle):
         if found is None:
             return None
         body = memoryview(found.body)
-        message = Message(body, found.sender, found.type, found.seq, found.time_ns, found.topic)
+        message = self._message(body, found.sender, found.type, found.seq, found.time_ns, found.topic)
         return Held(message, partial(self._release, body, found.seq))
 
     def _release(self, body: memoryview, seq: int) -> None:
@@ -136,14 +152,14 @@ class RemoteSubscriber(PythonSubscriber, Handle):
 
     def _take_here(self) -> Message | None:
         """Return the next message that is here, without asking the server for more."""
-        self._check_open()
         with self._changed:
+            self._check_open()
             message = self._arrivals.take()
         if message is None:
             self._raise_error()
         else:
             self._consumed(message)
-        return message
+        return self._typed(message)
 
     def _batch_end(self, *, first: bool) -> float:
         if first:
@@ -181,6 +197,29 @@ class RemoteSubscriber(PythonSubscriber, Handle):
         if self._closed:
             raise Closed("this subscriber is closed")
         self._link.check_process()
+        self._check_schema()
+
+    def _note_schema(self, facts: dict[str, Any]) -> None:
+        """Keep what the server sent when the topic was attached."""
+        if self._sent_schema is None:
+            self._sent_schema = (facts.get("schema"),)
+
+    def _check_schema(self) -> None:
+        """Make the decoder once the topic is attached. A schema that this subscriber cannot read ends it."""
+        if self._knows_schema or self._sent_schema is None:
+            return
+        with self._changed:
+            if self._error is not None or self._knows_schema:
+                return
+            try:
+                self._read_schema(schemas.stored(self._sent_schema[0], self.topic))
+            except SlipringError as error:
+                self._facts = {**self._facts, "attached": False}
+                self._arrivals.drop()
+                self._fail(error)
+                self._link.abandon(self, "unsubscribe")
+                raise
+            self._knows_schema = True
 
     def _raise_error(self) -> None:
         if self._error is not None:
@@ -234,6 +273,8 @@ class RemoteSubscriber(PythonSubscriber, Handle):
         if error is None:
             with self._changed:
                 self._arrivals.begin(facts, forget=True)
+                if "schema" in facts:
+                    self._note_schema(facts)
 
     def commit(self, seq: int | None = None, /) -> None:
         """Move the cursor to seq, or past everything received."""
@@ -260,6 +301,8 @@ class RemoteSubscriber(PythonSubscriber, Handle):
                 self._arrivals.tail = facts["tail"]
                 state = {name: facts[name] for name in ("attached", "entry", "reliable")}
                 self._facts = {**self._facts, **state}
+                if "schema" in facts:
+                    self._note_schema(facts)
 
     @property
     def attached(self) -> bool:
@@ -293,6 +336,8 @@ class RemoteSubscriber(PythonSubscriber, Handle):
         if error is not None:
             return
         self._facts = facts
+        if facts["attached"]:
+            self._note_schema(facts)
         self._arrivals.begin(facts, forget=True)
         self._link.handles[self.handle] = self
 
@@ -314,6 +359,8 @@ class RemoteSubscriber(PythonSubscriber, Handle):
             if not facts["resumed"]:
                 self._arrivals.begin(facts, forget=False)
             self._facts = facts
+            if facts["attached"]:
+                self._note_schema(facts)
         self._link.queue.send_again(self)
         self._acknowledge()
 

@@ -15,7 +15,7 @@ from slipring._bus.native import _native
 from slipring._bus.settings import start_place
 from slipring.errors import BadArgument, SlipringError
 
-from .mirrored_topic import MirroredTopic, MirrorSettings
+from .mirrored_topic import REFUSED, MirroredTopic, MirrorSettings
 
 log = logger("bridge")
 
@@ -107,7 +107,7 @@ class Mirror(Closing):
         mirrored_topic = MirroredTopic(self._settings, topic, target)
         try:
             mirrored_topic.start(named)
-        except BadArgument as error:
+        except REFUSED as error:
             if raising:
                 raise
             mirrored_topic.state, mirrored_topic.problem = "refused", str(error)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slipring._bus.logs import logger
-from slipring.errors import BadArgument, Busy, Full, SlipringError, TopicNotFound
+from slipring.errors import BadArgument, Busy, Full, SchemaMismatch, SlipringError, TopicNotFound
 
 from .. import wire
 from ..identity import without_host_name
@@ -32,6 +32,7 @@ _PATIENCE_S = 0.5
 _CYCLE_CHECK_S = 2.0
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.05, 2.0
 _SAME = ("capacity", "slots", "delivery")
+REFUSED: Final = (BadArgument, SchemaMismatch)  # errors that cannot go away
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class MirroredTopic:
         """
         try:
             self._open()
-        except BadArgument:
+        except REFUSED:
             self._close()
             raise
         except (SlipringError, OSError) as error:
@@ -123,8 +124,9 @@ class MirroredTopic:
         source = without_host_name(cycle_check.node(mirror.source, self.topic))
         origin = f"mirror:{mirror.name}:{source}:{facts['generation']}"
         geometry = {name: facts[name] for name in _SAME}
+        schema = mirror.source.schema(self.topic)
         self._target = open_target(
-            mirror.target, self.target_topic, origin, mirror.name, mirror.target_state, geometry
+            mirror.target, self.target_topic, origin, mirror.name, mirror.target_state, geometry, schema
         )
         self._target.tell_upstream(upstream)
         self._next_check = time.monotonic() + _CYCLE_CHECK_S
@@ -157,7 +159,7 @@ class MirroredTopic:
                 while not self._stopping.is_set():
                     self._carry()
                     pause_s = _FIRST_PAUSE_S
-            except BadArgument as error:
+            except REFUSED as error:
                 self.state, self.problem = "refused", str(error)
                 log.error("mirroring topic %r ends: %s", self.topic, error)
                 self._close()

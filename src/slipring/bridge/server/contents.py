@@ -20,6 +20,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     max_readers: Any = None
     max_writers: Any = None
     max_cursors: Any = None
+    must_exist: Any = None
+    schema: str | None = None
 
 
 class Nothing(msgspec.Struct):
@@ -84,6 +86,7 @@ class Subscribe(msgspec.Struct):
     ignore_senders: list[str] | None = None
     expires: float | None = None
     own: Natural | None = None
+    schema: str | None = None
     resume: Natural | None = None
     generation: str | None = None
 

@@ -12,7 +12,7 @@ from slipring._bus.bus import Bus
 from slipring._bus.logs import logger
 from slipring.errors import SlipringError
 
-from .. import error_codec, wire
+from .. import error_codec, schemas, wire
 from .client_session import Session, TopicErrors
 from .readable_watch import ReadableWatch
 from .server_publisher import ServerPublisher
@@ -98,7 +98,8 @@ class Pump:
     def _attached(self, subscription: ServerSubscription) -> wire.Frames:
         facts = self._bus.stats(subscription.subscriber.topic)
         reliable = subscription.subscriber.stats()["reliable"]
-        content = {"generation": str(facts["generation"]), "reliable": reliable}
+        schema = schemas.to_text(subscription.subscriber._schema)
+        content = {"generation": str(facts["generation"]), "reliable": reliable, "schema": schema}
         return wire.with_json(wire.ATTACHED, subscription.number, subscription.epoch, content=content)
 
     def drop(self, session: Session, number: int) -> None:

@@ -23,7 +23,7 @@ from slipring.errors import (
     TopicNotFound,
 )
 
-from .. import origin_files
+from .. import origin_files, schemas
 from ..checked import convert
 from ..wire import Window
 from . import contents
@@ -42,6 +42,7 @@ class Requests:
         self._methods: dict[str, tuple[type[Any], Method]] = {
             "topics": (contents.Nothing, self.topics),
             "stats": (contents.OfTopic, self.stats),
+            "schema": (contents.OfTopic, self.schema),
             "create": (contents.Create, self.create),
             "remove": (contents.Remove, self.remove),
             "drop_cursor": (contents.DropCursor, self.drop_cursor),
@@ -73,6 +74,9 @@ class Requests:
 
     def stats(self, _session: Session, request: contents.OfTopic) -> Any:
         return self._bus.stats(request.topic)
+
+    def schema(self, _session: Session, request: contents.OfTopic) -> Any:
+        return schemas.to_text(self._bus._stored(self._bus._topic(request.topic)))
 
     def create(self, _session: Session, request: contents.Create) -> None:
         self._bus.create(request.topic, exist_ok=request.exist_ok, **_settings(request.settings))
@@ -110,8 +114,12 @@ class Requests:
                 if opened:  # the reply is an error: the client has no publisher
                     session.publishers.pop(number).close()
                 raise
-        facts = {"generation": publisher.origin.generation, "reliable": publisher.origin.reliable}
-        return {**facts, "place": publisher.place()}
+        return {
+            "generation": publisher.origin.generation,
+            "reliable": publisher.origin.reliable,
+            "schema": schemas.to_text(publisher.origin.publisher._schema),
+            "place": publisher.place(),
+        }
 
     def _open(self, request: contents.OpenPublisher) -> ServerPublisher:
         origin = origin_files.Origin(
@@ -181,6 +189,7 @@ class Requests:
             request.ignore_senders or (),
             request.expires,
             own,
+            schemas.asked(request.schema),
         )
         return self._bus._subscribe(request.topic, given)
 
@@ -209,7 +218,10 @@ class Requests:
         _, lost, filtered, position, tail, entry, reliable = subscription.subscriber._counts()
         attached = subscription.subscriber.attached
         topic = subscription.subscriber.topic
+        unknown = before is not None or not subscription.announced  # the client may not know the schema
+        schema = {"schema": schemas.to_text(subscription.subscriber._schema)} if attached and unknown else {}
         return {
+            **schema,
             "resumed": before is None,
             "lost_before": before[0] if before else 0,
             "filtered_before": before[1] if before else 0,
@@ -243,8 +255,8 @@ class Requests:
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    convert(given, contents.Settings, "settings")
-    return given
+    checked = convert(given, contents.Settings, "settings")
+    return given if checked.schema is None else {**given, "schema": schemas.asked(checked.schema)}
 
 
 def is_taken(content: Content, error: Exception) -> bool:

@@ -97,7 +97,7 @@ class Server(Closing):
         self._postponed: list[_Postponed] = []
         self._next_beat = self._next_tidy = 0.0
         self._welcome = {"bus": bus.name, "identity": identity_of(bus), "heartbeat_s": heartbeat_s}
-        self._welcome |= {"max_message": self.max_message, "pid": os.getpid()}
+        self._welcome |= {"max_message": self.max_message, "pid": os.getpid(), "schemas": True}
         self._topic_errors = TopicErrors(bus.name)
         self._socket = ServerSocket(address, key, clients, insecure)
         self._pump = Pump(bus, self._topic_errors)
