@@ -147,11 +147,11 @@ typedef struct Message {
 typedef struct Publisher {
     PyObject_HEAD
     slipring_publisher *pub;
+    PyObject *codec; /* of a typed topic: encode, send_many, loan; else NULL */
+    struct handle handle; /* to here: what a send of bytes reads, in one cache line */
     PyObject *topic, *sender;
     PyObject *schema; /* bytes; NULL: the topic has none */
-    PyObject *codec;  /* of a typed topic: encode, send_many, loan; else NULL */
     struct function encode; /* of the codec, from the first send on */
-    struct handle handle;
 } Publisher;
 
 /* messages/message.c: type and sender of a message, as they lie behind its body. */

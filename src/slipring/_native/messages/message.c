@@ -49,10 +49,10 @@ static PyObject *message_create(PyTypeObject *type, PyObject *args, PyObject *kw
 
 static void message_dealloc(PyObject *self) {
     Message *m = (Message *)self;
-    Py_XDECREF(m->body);
-    Py_XDECREF(m->sender);
-    Py_XDECREF(m->type);
-    Py_XDECREF(m->topic);
+    Py_DECREF(m->body);
+    Py_DECREF(m->sender);
+    Py_DECREF(m->type);
+    Py_DECREF(m->topic);
     Py_XDECREF(m->value);
     free_list_give(&free_list, self);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hot_path.h"
 #include "native.h"
 
 PyTypeObject *publisher_type;
@@ -153,7 +154,7 @@ static PyObject *send_until(Publisher *self, const struct sending *m, struct tim
 }
 
 /* The usual case: a bytes object, and room in the ring. NULL without an exception: no room. */
-static __attribute__((flatten)) PyObject *send_bytes_now(Publisher *self, PyObject *bytes, PyObject *type_text) {
+static SLR_ALWAYS_INLINE PyObject *send_bytes_now(Publisher *self, PyObject *bytes, PyObject *type_text) {
     uint64_t seq;
     PyObject *sent = NULL;
     const char *type;
@@ -192,12 +193,17 @@ static COLD PyObject *send_anything(Publisher *self, PyObject *const *given) {
     return seq;
 }
 
-static inline PyObject *send_body(Publisher *self, PyObject *const *given) {
+static SLR_ALWAYS_INLINE PyObject *send_body(Publisher *self, PyObject *const *given) {
     if (PyBytes_CheckExact(given[0]) && bytes_size(given[0]) < LARGE_COPY && !given[2]) {
         PyObject *sent = send_bytes_now(self, given[0], given[1]);
         if (sent || PyErr_Occurred()) return sent;
     }
     return send_anything(self, given);
+}
+
+/* Apart from publisher_send, which has a copy of the hot path of its own: messages of untyped topics pay for no call. */
+static SLR_NOINLINE __attribute__((flatten)) PyObject *send_encoded(Publisher *self, PyObject *const *given) {
+    return send_body(self, given);
 }
 
 static COLD PyObject *wrong_value(Publisher *self) {
@@ -224,17 +230,18 @@ static COLD bool find_encode(Publisher *self) {
 }
 
 /* Encodes the value first: a wrong one raises before anything is claimed. */
-static PyObject *send_value(Publisher *self, PyObject *const *given) {
+static SLR_NOINLINE PyObject *send_value(Publisher *self, PyObject *const *given) {
     if (!self->encode.object && !find_encode(self)) return NULL;
     PyObject *body = function_call(&self->encode, given[0]);
     if (!body) return wrong_value(self);
     PyObject *encoded[3] = {body, given[1], given[2]};
-    PyObject *sent = send_body(self, encoded);
+    PyObject *sent = send_encoded(self, encoded);
     Py_DECREF(body);
     return sent;
 }
 
-static PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+static __attribute__((flatten)) PyObject *publisher_send(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                                                         PyObject *kwnames) {
     static struct signature signature = {"send", 3, 1, {"body", "type", "timeout"}, {NULL}};
     PyObject *given[3] = {nargs ? args[0] : NULL, NULL, NULL};
     if ((nargs != 1 || kwnames) && !arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
@@ -246,7 +253,7 @@ static PyObject *publisher_send_raw(PyObject *object, PyObject *const *args, Py_
     static struct signature signature = {"send_raw", 3, 1, {"body", "type", "timeout"}, {NULL}};
     PyObject *given[3] = {NULL, NULL, NULL};
     if (!arguments_get(&signature, args, nargs, kwnames, given)) return NULL;
-    return send_body((Publisher *)object, given);
+    return send_encoded((Publisher *)object, given);
 }
 
 /* codec.name(publisher, the arguments of the call) */
