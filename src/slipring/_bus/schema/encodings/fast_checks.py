@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of whole messages, compiled for each schema and run by the binding (src/slipring/_native/checked.c).
+"""Checks of whole messages, compiled for each schema and run by the binding (src/slipring/_native/checks).
 
 msgspec encodes what it is given and does not compare it with annotations; decoding, it does not know sizes of integers.
 A check does both, with one test of a class for each field. What it does not accept goes to plain_values.py, which
