@@ -12,12 +12,13 @@ from benchmarks.questions import (
     publisher_cost,
     ring_size,
     startup,
+    typed,
     under_load,
     waiting,
 )
 from slipring.bench.suite import OURS, OWN, Home, Suite
 
-_OURS, _RIVALS = "benchmarks.ours", "benchmarks.rivals"
+_OURS, _OURS_TYPED, _RIVALS = "benchmarks.ours", "benchmarks.ours_typed", "benchmarks.rivals"
 _ZEROMQ, _ICEORYX = f"{_RIVALS}.zeromq", f"{_RIVALS}.iceoryx"
 _STANDARD, _SOCKET, _REDIS = (
     f"{_RIVALS}.{name}" for name in ("standard_library", "unix_socket", "redis_pubsub")
@@ -37,6 +38,7 @@ ALL = Suite(
         "startup": startup,
         "frames": frames,
         "filled_frames": filled_frames,
+        "typed": typed,
     },
     {
         **OWN.homes,
@@ -47,9 +49,16 @@ ALL = Suite(
         "slipring-frames-polled": Home(_OURS, OURS, "numpy"),
         "slipring-cells": Home(_OURS, OURS),
         "slipring-cells-in-place": Home(_OURS, OURS),
+        "slipring-values": Home(_OURS_TYPED, OURS),
+        "slipring-by-hand": Home(_OURS_TYPED, OURS),
+        "slipring-loans": Home(_OURS_TYPED, OURS),
+        "slipring-columns": Home(_OURS_TYPED, OURS),
+        "msgspec": Home(f"{_RIVALS}.msgspec_alone", "msgspec"),
         "pyzmq": Home(_ZEROMQ, "pyzmq"),
         "pyzmq-default": Home(_ZEROMQ, "pyzmq"),
         "pyzmq-multipart": Home(_ZEROMQ, "pyzmq"),
+        "pyzmq-values": Home(_ZEROMQ, "pyzmq"),
+        "pyzmq-arrays": Home(_ZEROMQ, "pyzmq"),
         "pyzmq-pubsub": Home(_ZEROMQ, "pyzmq"),
         "pyzmq-req-rep": Home(_ZEROMQ, "pyzmq"),
         "zmq-asyncio": Home(_ZEROMQ, "pyzmq"),
@@ -61,6 +70,7 @@ ALL = Suite(
         "iceoryx2-footprint": Home(_ICEORYX, "iceoryx2"),
         "iceoryx2-fan-out": Home(_ICEORYX, "iceoryx2", polls=True),
         "iceoryx2-frames": Home(_ICEORYX, "iceoryx2", polls=True),
+        "iceoryx2-ctypes": Home(_ICEORYX, "iceoryx2", polls=True),
         "iceoryx2-frames-kept": Home(_ICEORYX, "iceoryx2", polls=True),
         "unix-socket": Home(_SOCKET, None),
         "unix-socket-into": Home(_SOCKET, None),

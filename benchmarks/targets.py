@@ -106,6 +106,25 @@ OTHERS = (
     at_most(FLAT, "recv behind the writer, 256 MiB: 64 KiB", "ns_per_recv", *FOLLOWING),
     at_most(FLAT, "recv from a full ring, 256 MiB: 64 KiB", "ns_per_recv", *BACKLOG),
 )
+
+
+def typed(transport: str, message: str, processes: int) -> tuple[str, str]:
+    return ("typed", f"{transport} message={message} processes={processes}")
+
+
+TYPED = (
+    at_least(15e6, "columns of 8 doubles", RATE, typed("slipring-columns", "doubles", 2), unit="/s"),
+    *(
+        at_most(
+            1.3,
+            f"send and recv of a {said}: msgspec by hand",
+            "ns_per_message",
+            typed("slipring-values", said, 1),
+            typed("slipring-by-hand", said, 1),
+        )
+        for said in ("dataclass", "struct")
+    ),
+)
 WAYS = {"recv": "recv", "wait-100": "wait on 100 topics", "asyncio": "asyncio"}
 IDLE = tuple(
     at_most(limit, f"idle in {said}: {what}", figure, ("idle", f"slipring way={way}"), unit=unit)
@@ -115,7 +134,7 @@ IDLE = tuple(
         (0, "wake-ups that do not become rarer", "wakeups_added", ""),
     )
 )
-TARGETS = (*ONE_AT_A_TIME, *MANY_AT_A_TIME, *ROUND_TRIP, *LARGE, *MANY_ENDS, *OTHERS, *IDLE)
+TARGETS = (*ONE_AT_A_TIME, *MANY_AT_A_TIME, *ROUND_TRIP, *LARGE, *MANY_ENDS, *OTHERS, *TYPED, *IDLE)
 
 # a way through Spark, and beside what: Spark's own files, or the least that a Python source can do
 SPARK_WAYS = (

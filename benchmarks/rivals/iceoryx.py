@@ -5,11 +5,15 @@ Of its ways to send bytes (slice, copy of a structure, loan) the loan was fastes
 copy, as everybody's do here: bytes in, bytes out; but in place, where the first byte is read where it lies."""
 
 import ctypes
+from itertools import repeat
 from os import sched_yield
 from pathlib import Path
+from typing import Any
 
 import iceoryx2 as iox2
 
+from benchmarks import typed_values
+from benchmarks.typed_values import SendSome, TakeSome, ValueTransport
 from slipring.bench.transport import Receive, Send, Transport
 
 # From 16 to 256 makes no difference beyond noise at 64 B; large payloads are preallocated, so fewer.
@@ -272,7 +276,41 @@ class Footprint(BusyPoll):
         return files, self.buffered
 
 
+class Doubles(BusyPoll, ValueTransport):
+    """A structure of 8 doubles: a prepared one is copied into a loan, and a field is read where it lies; busy poll."""
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size, channels)
+        fields = [(name, ctypes.c_double) for name in typed_values.DOUBLES]
+        self.payload_type = type("Doubles", (ctypes.Structure,), {"_fields_": fields})
+
+    def value_sender(self, message: str) -> SendSome:
+        send, value = self.sender("there"), bytes(self.payload_type(*typed_values.RECORD))
+
+        def send_some(count: int) -> None:
+            for _ in repeat(None, count):
+                send(value)
+
+        return send_some
+
+    def value_receiver(self, message: str) -> TakeSome:
+        builder = self._service("there").subscriber_builder().buffer_size(self.buffered)
+        receive = self._keep(builder.create()).receive
+        at = self.payload_type.from_address  # as Sample.payload, without its comparisons of types
+
+        def take(count: int) -> Any:
+            number = 0.0
+            for _ in repeat(None, count):
+                while (sample := receive()) is None:
+                    pass
+                number = at(sample.payload_ptr).x7
+            return number
+
+        return take
+
+
 TRANSPORTS = {
+    "iceoryx2-ctypes": Doubles,
     "iceoryx2": BusyPoll,
     "iceoryx2-event": Event,
     "iceoryx2-overflow": Overflow,

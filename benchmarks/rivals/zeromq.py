@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """pyzmq over ipc://: PUSH to PULL, one message a call and multipart; PUB to SUB; REQ to REP; and under asyncio."""
 
+import struct
 import threading
 from itertools import repeat
+from typing import Any
 
 import zmq
 import zmq.asyncio
 
+from benchmarks import typed_values
+from benchmarks.typed_values import SendSome, TakeSome, ValueTransport
 from slipring.bench.transport import (
     AsyncReceive,
     AsyncSend,
@@ -233,7 +237,95 @@ class ReqRep(Transport):
         return call
 
 
+DOUBLES = struct.Struct("<8d")
+
+
+class Values(PushPull, ValueTransport):
+    """One value a message: bytes, objects by msgspec, or 8 doubles by struct."""
+
+    def value_receiver(self, message: str) -> TakeSome:
+        recv = self.receiver("there")
+
+        def take_bytes(count: int) -> Any:
+            body = b""
+            for _ in repeat(None, count):
+                body = recv()
+            return body
+
+        def take_records(count: int) -> Any:
+            number = 0.0
+            for _ in repeat(None, count):
+                number = DOUBLES.unpack(recv())[-1]
+            return number
+
+        if message in ("bytes", "doubles"):
+            return take_bytes if message == "bytes" else take_records
+        decode = typed_values.decoder(message)
+
+        def take_objects(count: int) -> Any:
+            value: Any = None
+            for _ in repeat(None, count):
+                value = decode(recv())
+                _ = value.seq
+            return value
+
+        return take_objects
+
+    def value_sender(self, message: str) -> SendSome:
+        send = self.sender("there")
+
+        def send_bytes(count: int) -> None:
+            for _ in repeat(None, count):
+                send(typed_values.BODY)
+
+        def send_records(count: int) -> None:
+            for _ in repeat(None, count):
+                send(DOUBLES.pack(*typed_values.RECORD))
+
+        if message in ("bytes", "doubles"):
+            return send_bytes if message == "bytes" else send_records
+        encode, value = typed_values.encoder(), typed_values.example(message)
+
+        def send_objects(count: int) -> None:
+            for _ in repeat(None, count):
+                send(encode(value))
+
+        return send_objects
+
+
+class Arrays(PushPull, ValueTransport):
+    """An array of a thousand records in one message, and an array over its bytes on the other side."""
+
+    def __init__(self, place, size, channels=("there",)):
+        super().__init__(place, size * typed_values.ROWS, channels)
+
+    def value_receiver(self, message: str) -> TakeSome:
+        import numpy
+
+        recv, dtype, last = self.receiver("there"), typed_values.dtype(), typed_values.DOUBLES[-1]
+
+        def take(count: int) -> Any:
+            array: Any = None
+            while count > 0:
+                array = numpy.frombuffer(recv(), dtype)
+                count -= len(array)
+            return float(array[last][-1])
+
+        return take
+
+    def value_sender(self, message: str) -> SendSome:
+        send, array = self.sender("there"), typed_values.array()
+
+        def send_some(count: int) -> None:
+            for _ in repeat(None, count // typed_values.ROWS):
+                send(array)
+
+        return send_some
+
+
 TRANSPORTS = {
+    "pyzmq-values": Values,
+    "pyzmq-arrays": Arrays,
     "pyzmq": OneByOne,
     "pyzmq-default": AsItComes,
     "pyzmq-multipart": Multipart,
