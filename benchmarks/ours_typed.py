@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slipring with values: typed topics one value a call, in place and as columns; msgspec by hand on an untyped topic."""
 
+from collections.abc import Sequence
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 import slipring
 from benchmarks import typed_values
 from benchmarks.typed_values import ROWS, SendSome, TakeSome, ValueTransport
 from slipring.bench.ours import BATCH, CAPACITY, PATIENCE_S
+from slipring.bench.transport import Receive
 
 LAST = typed_values.DOUBLES[-1]
 
@@ -15,7 +18,7 @@ LAST = typed_values.DOUBLES[-1]
 class Values(ValueTransport):
     """One value a call: `send` and `recv` with `value`; bytes are those of an untyped topic."""
 
-    def __init__(self, place, size, channels=("there",)):
+    def __init__(self, place: Path, size: int, channels: Sequence[str] = ("there",)) -> None:
         super().__init__(place, size, channels)
         self.buses: list[slipring.Bus] = []
 
@@ -59,7 +62,7 @@ class Values(ValueTransport):
             bus.close()
 
 
-def taking_bytes(recv) -> TakeSome:
+def taking_bytes(recv: Receive) -> TakeSome:
     def take(count: int) -> Any:
         body = b""
         for _ in repeat(None, count):
@@ -69,7 +72,7 @@ def taking_bytes(recv) -> TakeSome:
     return take
 
 
-def taking_objects(recv) -> TakeSome:
+def taking_objects(recv: Receive) -> TakeSome:
     def take(count: int) -> Any:
         value: Any = None
         for _ in repeat(None, count):
@@ -80,7 +83,7 @@ def taking_objects(recv) -> TakeSome:
     return take
 
 
-def taking_records(recv) -> TakeSome:
+def taking_records(recv: Receive) -> TakeSome:
     def take(count: int) -> Any:
         number = 0.0
         for _ in repeat(None, count):

@@ -103,11 +103,7 @@ def in_one_process(transport: typed_values.ValueTransport, message: str, seconds
 
 def check(message: str, value) -> None:
     """Values arrive as they were sent. Of a record the receiver returns its last field."""
-    if message == "bytes":
-        expected = typed_values.BODY
-    elif message == "doubles":
-        expected = typed_values.RECORD[-1]
-    else:
-        expected = typed_values.example(message)
+    plain = {"bytes": typed_values.BODY, "doubles": typed_values.RECORD[-1]}
+    expected = plain[message] if message in plain else typed_values.example(message)
     if value != expected:
         raise AssertionError(f"received {value!r}, not {expected!r}")

@@ -282,7 +282,7 @@ class Doubles(BusyPoll, ValueTransport):
     def __init__(self, place, size, channels=("there",)):
         super().__init__(place, size, channels)
         fields = [(name, ctypes.c_double) for name in typed_values.DOUBLES]
-        self.payload_type = type("Doubles", (ctypes.Structure,), {"_fields_": fields})
+        self.payload_type: Any = type("Doubles", (ctypes.Structure,), {"_fields_": fields})
 
     def value_sender(self, message: str) -> SendSome:
         send, value = self.sender("there"), bytes(self.payload_type(*typed_values.RECORD))
