@@ -33,6 +33,7 @@ class RangeReader:
         self._native = _native.Range(bus.path, bus._topic(topic))
         self.topic = topic
         self.generation = self._native.generation
+        self.schema: bytes | None = self._native.schema
         self.delivery = "reliable" if self._native.reliable else "lossy"
         self.lost = 0
         """Messages that were overwritten before `batches` could read them."""

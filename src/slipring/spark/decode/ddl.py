@@ -102,7 +102,13 @@ class _Parser:
         if word in _SIMPLE:
             self._at += 1
             return _SIMPLE[word]
-        compound = {"array": self._array, "map": self._map, "struct": self._struct, "decimal": self._decimal}
+        compound = {
+            "array": self._array,
+            "map": self._map,
+            "struct": self._struct,
+            "decimal": self._decimal,
+            "interval": self._interval,
+        }
         if word not in compound:
             raise self._wrong(f"a type (one of {', '.join([*_SIMPLE, *compound])})")
         self._at += 1
@@ -127,6 +133,13 @@ class _Parser:
         fields = self._fields(">")
         self._expect(">")
         return T.StructType(fields)
+
+    def _interval(self) -> T.DataType:
+        for word in ("day", "to", "second"):
+            if self._next().lower() != word:
+                self._at -= 1
+                raise self._wrong("DAY TO SECOND")
+        return T.DayTimeIntervalType()
 
     def _decimal(self) -> T.DataType:
         if self._peek() != "(":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decode values into typed columns (options valueFormat, valueSchema, valueDtype, mode).
+"""Decode values into typed columns (by the topics' schema, or options valueFormat, valueSchema, valueDtype; mode).
 
 Each worker makes a Decoder from the options and the schema of the DataFrame. It turns a batch of messages with their
 values into a batch of the DataFrame. Option mode decides about a message that does not decode: FAILFAST (default) stops
@@ -9,7 +9,7 @@ the query and names the message, PERMISSIVE gives it NULL columns, DROPMALFORMED
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from ..errors import BadOption, BadValue
-from . import arrow_values, numpy_values, row_values
+from . import arrow_values, numpy_values, row_values, schema_values
+from .schema_values import SchemaValues
 from .value_options import ValueOptions
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Decoded:
     """The decoded columns of a batch. Messages are numbered by their position in the batch."""
 
     columns: list[pa.Array]
-    bad: dict[int, str]  # messages that do not decode, and why; their columns have no meaning
+    bad: dict[int, str]  # messages that do not decode, and why; they have no row, or one without a meaning
     rows: list[int] | None = None  # the message of each row; None: one row for each message, in order
     empty: set[int] = field(default_factory=set)  # messages without a value
 
@@ -41,11 +42,17 @@ class Decoder:
 
     names: the message's columns in the DataFrame. frame: its schema, with the decoded columns last."""
 
-    def __init__(self, options: ValueOptions, names: tuple[str, ...], frame: T.StructType) -> None:
+    def __init__(
+        self, options: ValueOptions | SchemaValues, names: tuple[str, ...], frame: T.StructType
+    ) -> None:
         value = options.columns()
         self._mode, self._names = options.mode, names
         self._frame = to_arrow_schema(frame, timezone="UTC")
-        self._decode = _format(options, value, to_arrow_schema(value, timezone="UTC"))
+        arrow = to_arrow_schema(value, timezone="UTC")
+        if isinstance(options, SchemaValues):
+            self._decode = _by_schema(options, arrow)
+        else:
+            self._decode = _format(options, value, arrow)
         self.columns = tuple(dict.fromkeys((*names, "offset", "value")))
 
     def decode(self, topic: str, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -59,7 +66,10 @@ class Decoder:
             raise BadValue(topic, batch["offset"][row].as_py(), decoded.bad[row])
         message = [batch[name] for name in self._names]
         columns = decoded.columns
-        if decoded.rows is not None or decoded.bad or decoded.empty:
+        if decoded.rows is not None and not decoded.bad and not decoded.empty:
+            of_message = pa.array(decoded.rows, pa.int64())
+            message = [column.take(of_message) for column in message]
+        elif decoded.bad or decoded.empty:
             of_message, of_value = self._row_indices(decoded, batch.num_rows)
             message = [column.take(of_message) for column in message]
             columns = [column.take(of_value) for column in columns]
@@ -100,6 +110,22 @@ def _format(options: ValueOptions, value: T.StructType, arrow: pa.Schema) -> Any
     else:
         raise BadOption("valueFormat", f"{name!r} is not one of {', '.join(FORMATS)} or module:function")
     return lambda values: _one_by_one(values, decode, arrow)
+
+
+def _by_schema(options: SchemaValues, arrow: pa.Schema) -> Callable[[pa.Array], Decoded]:
+    columns_of = schema_values.decoder(options, arrow)
+
+    def decode(values: pa.Array) -> Decoded:
+        if not values.null_count:
+            found = columns_of(values)
+            return Decoded(found.columns, found.bad, found.rows)
+        present = [at for at, value in enumerate(values) if value.is_valid]
+        found = columns_of(values.drop_null())
+        rows = present if found.rows is None else [present[at] for at in found.rows]
+        bad = {present[at]: why for at, why in found.bad.items()}
+        return Decoded(found.columns, bad, rows, set(range(len(values))) - set(present))
+
+    return decode
 
 
 def _one_by_one(values: pa.Array, decode: row_values.Decode, arrow: pa.Schema) -> Decoded:

@@ -30,6 +30,7 @@ _PYTHON: dict[type[T.DataType], Any] = {
     T.TimestampType: datetime.datetime,
     T.TimestampNTZType: datetime.datetime,
     T.DecimalType: decimal.Decimal,
+    T.DayTimeIntervalType: datetime.timedelta,
 }
 
 

@@ -12,6 +12,7 @@ from ..option_text import OptionTexts
 from . import ddl, numpy_values
 
 NAMES = ("valueFormat", "valueSchema", "valueDtype", "mode")
+AUTO, RAW = "auto", "raw"  # by the schema of the topics, and as bytes
 MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 
 
@@ -38,16 +39,27 @@ class ValueOptions:
 
 
 def parse(texts: OptionTexts) -> ValueOptions | None:
-    """Return the options; None: values are not decoded."""
-    value_format = texts.text("valueFormat")
-    if value_format is None:
+    """Return the options; None: values are not decoded, or by the schema of their topics (`mode_of`)."""
+    found = format_of(texts)
+    if found in (AUTO, RAW):
         for option in NAMES[1:]:
-            if option in texts:
-                raise BadOption(option, "it requires option valueFormat")
+            if option in texts and (option, found) != ("mode", AUTO):
+                why = f"it requires option valueFormat with the format of the values, not {found}"
+                raise BadOption(option, why)
         return None
     return ValueOptions(
-        value_format,
+        found,
         texts.text("valueSchema"),
         texts.text("valueDtype"),
-        texts.choice("mode", MODES) or MODES[0],
+        mode_of(texts),
     )
+
+
+def format_of(texts: OptionTexts) -> str:
+    """Return option valueFormat; the words auto and raw may be written in any case."""
+    text = (texts.text("valueFormat") or AUTO).strip()
+    return text.lower() if text.lower() in (AUTO, RAW) else text
+
+
+def mode_of(texts: OptionTexts) -> str:
+    return texts.choice("mode", MODES) or MODES[0]

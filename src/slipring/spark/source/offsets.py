@@ -10,6 +10,9 @@ another version.
 
 A further number, "releases", grows when a batch is needed that reads nothing: Spark releases a batch when it logs the
 next one, and publishers that wait for room send nothing that would make the next one.
+
+A further text, "schema", is the fingerprint of the topics' schema, if its fields are columns: a restarted query must
+have the same columns.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ class _StoredPosition(msgspec.Struct):
     origin: _Count
 
 
-def dump(offsets: Offsets, releases: int = 0) -> dict[str, Any]:
+def dump(offsets: Offsets, releases: int = 0, schema: str | None = None) -> dict[str, Any]:
     """Return offsets as Spark stores them."""
     # defect spark_offsets_unsorted: topics = {
     #     topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.begun_at}
@@ -60,7 +63,24 @@ def dump(offsets: Offsets, releases: int = 0) -> dict[str, Any]:
         topic: {"generation": f"{at.generation:016x}", "next": at.next, "origin": at.begun_at}
         for topic, at in sorted(offsets.items())
     }
-    return {"slipring": VERSION, "topics": topics, **({"releases": releases} if releases else {})}
+    further = {"releases": releases or None, "schema": schema}
+    given = {name: value for name, value in further.items() if value is not None}
+    return {"slipring": VERSION, "topics": topics, **given}
+
+
+def check_schema(raw: Any, schema: str | None) -> None:
+    """Refuse offsets of a query with other fields; raw: offsets that `load` accepts."""
+    found = raw.get("schema")
+    if raw["topics"] and found != schema:
+        was, now = (
+            "bytes in column value" if text is None else f"columns of schema {text}"
+            for text in (found, schema)
+        )
+        raise BadOffsets(
+            f"the checkpoint was written by a query with {was}, and its topics now give {now}: the schema of topics "
+            f"{', '.join(raw['topics'])} has changed. Use a new checkpointLocation, or the option valueFormat that the "
+            f"query had"
+        )
 
 
 def releases(raw: Any) -> int:

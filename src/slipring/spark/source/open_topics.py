@@ -7,11 +7,11 @@ import re
 
 from slipring._bus.bus import Bus
 from slipring._bus.ranges import RangeReader
-from slipring.errors import TopicGone, TopicNotFound
+from slipring.errors import SlipringError, TopicGone, TopicNotFound
 
 from .. import executors
 from ..errors import BadOption, TopicReplaced
-from . import start_offsets
+from . import shared_schema, start_offsets
 from .options import SourceOptions
 from .start_offsets import OffsetBound
 
@@ -38,10 +38,16 @@ class OpenTopics:
                     return self._open[topic]
                 except TopicGone:
                     self._open.pop(topic).close()
-            self._open[topic] = RangeReader(self.bus, topic)
+            reader = RangeReader(self.bus, topic)
         except TopicNotFound:
             return None
-        return self._open[topic]
+        try:
+            shared_schema.check(self._options, topic, reader.schema)
+        except SlipringError:
+            reader.close()
+            raise
+        self._open[topic] = reader
+        return reader
 
     def get(self, topic: str) -> RangeReader:
         """Return the reader of the present topic of that name; raise BadOption if there is none."""
@@ -93,6 +99,16 @@ class OpenTopics:
             reader.close()
         self._open.clear()
         self.bus.close()
+
+
+def schemas(options: SourceOptions) -> list[tuple[str, bytes | None]]:
+    """Return the present topics that the options name, each with the bytes of its schema."""
+    topics = OpenTopics(options)
+    try:
+        found = {topic: topics.find(topic) for topic in topics.names()}
+        return [(topic, reader.schema) for topic, reader in found.items() if reader is not None]
+    finally:
+        topics.close()
 
 
 def check(options: SourceOptions) -> None:

@@ -13,6 +13,7 @@ import slipring
 from slipring._bus.bus import Bus
 
 from ..decode import value_options
+from ..decode.schema_values import SchemaValues
 from ..decode.value_options import ValueOptions
 from ..errors import BadOption
 from . import start_offsets
@@ -54,10 +55,13 @@ class SourceOptions:
     min_partitions: int | None
     max_records: int | None
     fail_on_loss: bool
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # of the message; with auto, fields too until `shared_schema.resolve`
     gaps: bool
     batch_bytes: int
-    values: ValueOptions | None  # None: values are not decoded
+    mode: str
+    values: ValueOptions | SchemaValues | None  # None: values are not decoded
+    auto: bool  # decode by the topics' schema, if they have one
+    one_schema: bool = False  # all topics must have the schema of `values`, or none
 
     def open(self) -> Bus:
         return slipring.Bus(self.bus, root=self.root)

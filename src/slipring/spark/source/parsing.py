@@ -28,11 +28,11 @@ TRIGGER_DELAY_S = 15 * 60.0  # as Kafka's source has it
 
 
 def parse(given: Mapping[str, str]) -> SourceOptions:
-    """Check and convert all options. `open_topics.check` compares them with the topics on the bus."""
+    """Check and convert all options. `shared_schema.resolve` and `open_topics.check` compare them with the topics."""
     texts = OptionTexts(given, KNOWN)
     _check_contradictions(texts)
     bus = _bus(texts)
-    values = value_options.parse(texts)
+    values, auto = value_options.parse(texts), value_options.format_of(texts) == value_options.AUTO
     return SourceOptions(
         given=frozenset(option for option in KNOWN if option in texts),
         bus=bus.name,
@@ -50,10 +50,12 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         min_partitions=texts.number("minPartitions"),
         max_records=texts.number("maxRecordsPerPartition"),
         fail_on_loss=texts.flag("failOnDataLoss", True),
-        columns=_columns(texts, values is not None),
+        columns=_columns(texts, values is not None, auto),
         gaps=texts.flag("includeGaps", False),
         batch_bytes=texts.size("batchBytes") or BATCH_BYTES,
+        mode=value_options.mode_of(texts),
         values=values,
+        auto=auto,
     )
 
 
@@ -140,10 +142,10 @@ def _given_bound(texts: OptionTexts, side: str) -> OffsetBound | None:
     return None if offsets is None else start_offsets.by_offsets(f"{side}Offsets", offsets, word)
 
 
-def _columns(texts: OptionTexts, decoded: bool) -> tuple[str, ...]:
+def _columns(texts: OptionTexts, decoded: bool, auto: bool) -> tuple[str, ...]:
     names = texts.names("columns")
     for name in names:
-        if name not in COLUMNS:
+        if name not in COLUMNS and not auto:  # with auto it may be a field
             raise BadOption("columns", f"there is no column {name}: the columns are {', '.join(COLUMNS)}")
     default = tuple(name for name in DEFAULT_COLUMNS if not decoded or name != "value")
     return names or default

@@ -21,8 +21,9 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from . import offset_ranges, offsets, tasks
+from . import offset_ranges, offsets, shared_schema, tasks
 from .micro_batch_stream import MicroBatchStream
+from .offsets import Position
 from .options import SourceOptions
 from .tasks import Task
 
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
+        self._schema = shared_schema.fingerprint(options)
         self._stream: MicroBatchStream | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_options": self._options, "_stream": None}
+        return {"_options": self._options, "_schema": self._schema, "_stream": None}
 
     def _started(self) -> MicroBatchStream:
         if self._stream is None:
@@ -44,7 +46,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._stream
 
     def initialOffset(self) -> dict[str, Any]:
-        return offsets.dump(self._started().first())
+        return offsets.dump(self._started().first(), 0, self._schema)
+
+    def _loaded(self, raw: dict[str, Any]) -> dict[str, Position]:
+        found = offsets.load(raw)
+        if self._options.one_schema:
+            offsets.check_schema(raw, self._schema)
+        return found
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return one of the limits. Spark passes it to `latestOffset`, unless the trigger has no limit.
@@ -62,17 +70,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         limited = not isinstance(limit, ReadAllAvailable)
-        before, releases = offsets.load(start), offsets.releases(start)
+        before, releases = self._loaded(start), offsets.releases(start)
         end = self._started().next_end(before, limited)
         is_due = end == before and self._started().is_release_due(end)
-        return offsets.dump(end, releases + 1 if is_due else releases)
+        return offsets.dump(end, releases + 1 if is_due else releases, self._schema)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         return self._started().report()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         stream, options = self._started(), self._options
-        ranges = stream.ranges(offsets.load(start), offsets.load(end))
+        ranges = stream.ranges(self._loaded(start), self._loaded(end))
         pieces = offset_ranges.split(ranges, options.min_partitions, options.max_records)
         return tasks.tasks_of(pieces, stream.directory(), stream.loss_report.path)
 
