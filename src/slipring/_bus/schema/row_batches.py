@@ -197,6 +197,8 @@ def rows_to_bodies(schema: Schema, batch: Any) -> list[Any]:
 
 def _fitted(schema: Schema, batch: Any) -> Any:
     """Return the batch with exactly the columns of the schema."""
+    from .encodings import arrow_casts
+
     pa = packages.pyarrow()
     arrow, columns = schema.arrow, []
     names = batch.schema.names
@@ -213,7 +215,7 @@ def _fitted(schema: Schema, batch: Any) -> Any:
         else:
             raise BadArgument(f"column {each.name} is missing: it is {each.type}", argument=each.name)
         try:
-            columns.append(column if column.type == each.type else column.cast(each.type))
+            columns.append(column if column.type == each.type else arrow_casts.cast(column, each.type))
         except (pa.ArrowException, ValueError) as error:
             text = f"column {each.name} is {column.type}, which does not fit {each.type}: {error}"
             raise BadArgument(text, argument=each.name) from None

@@ -9,19 +9,19 @@ the last number that became a message, through the death of any process.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import time
 from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slipring._bus.bus import Bus
 from slipring._bus.exactly_once.origin import Column, Origin
 from slipring._bus.exactly_once.outbox import Batch, Outbox
 from slipring.errors import Full, PeerGone
+
+from .bodies import alike
 
 _ROW_BITS: Final = 32
 _SHORTEST_SLEEP_S: Final = 0.0005
@@ -58,7 +58,7 @@ class BatchPublisher:
                 for at in range(file.num_record_batches):
                     values, *texts = file.get_batch(at).columns
                     _, offsets, data = values.buffers()
-                    for first, end in _alike(texts):
+                    for first, end in alike(texts):
                         column = (data or b"", offsets, values.offset + first, end - first)
                         yield column, *(text[first].as_py() for text in texts)
 
@@ -84,12 +84,3 @@ class BatchPublisher:
                 )
             time.sleep(sleep_s)
             sleep_s = min(sleep_s * 2, _LONGEST_SLEEP_S)
-
-
-def _alike(texts: list[pa.Array]) -> Iterator[tuple[int, int]]:
-    """Yield the begin and end of each run of rows with equal texts."""
-    rows = len(texts[0])
-    changes = [pc.not_equal(text.slice(1), text.slice(0, rows - 1)) for text in texts]
-    changed = functools.reduce(pc.or_, changes)
-    ends = [row + 1 for row in pc.indices_nonzero(changed).to_pylist()]
-    yield from zip([0, *ends], [*ends, rows], strict=True)

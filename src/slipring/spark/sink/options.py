@@ -4,6 +4,7 @@
 bus, root            the bus, as for slipring.Bus
 topic                the topic of all rows; without it the DataFrame needs a column "topic"
 delivery, capacity   for topics that do not exist yet; an existing topic must have the same
+valueFormat          auto: rows are encoded by the schema of a typed topic; raw: column "value" has the bodies
 timeout              seconds to wait for room on a reliable topic before the batch fails; default: no limit
 txnAppId, txnVersion batch writes: a published version of that application is not published again
 """
@@ -20,7 +21,17 @@ from slipring._bus.settings import check_text, timeout_s, topic_settings
 from slipring._bus.transports import address_of
 from slipring.errors import BadArgument
 
-NAMES: Final = ("bus", "root", "topic", "delivery", "capacity", "timeout", "txnAppId", "txnVersion")
+NAMES: Final = (
+    "bus",
+    "root",
+    "topic",
+    "delivery",
+    "capacity",
+    "valueFormat",
+    "timeout",
+    "txnAppId",
+    "txnVersion",
+)
 SPARKS_OWN: Final = ("checkpointlocation", "queryname")  # passed by Spark among the others
 
 
@@ -30,6 +41,7 @@ class SinkOptions:
     root: str
     topic: str | None
     settings: Mapping[str, str]
+    raw: bool
     timeout: float | None
     app: str | None
     version: int
@@ -58,6 +70,7 @@ def parse(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         **_bus(options),
         topic=_topic(options),
         settings=_settings(options),
+        raw=_is_raw(options.get("valueformat", "auto")),
         timeout=_timeout(options.get("timeout")),
         app=app,
         version=version,
@@ -87,6 +100,16 @@ def _settings(options: Mapping[str, str]) -> dict[str, str]:
     settings: dict[str, Any] = {name: options[name] for name in ("delivery", "capacity") if name in options}
     topic_settings(**settings)
     return settings
+
+
+def _is_raw(text: str) -> bool:
+    if text.strip().lower() not in ("auto", "raw"):
+        raise BadArgument(
+            f"valueFormat={text!r} must be auto, to encode rows by the schema of a typed topic, or raw, to publish the "
+            f"bytes of column 'value'",
+            argument="valueFormat",
+        )
+    return text.strip().lower() == "raw"
 
 
 def _timeout(text: str | None) -> float | None:

@@ -11,95 +11,123 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import BinaryType, StringType, StructType
+from pyspark.sql.types import StringType, StructType
 
+from slipring._bus.bus import Bus
 from slipring.errors import BadArgument, TooLarge
 
+from . import bodies
+from .bodies import Bodies
 from .options import SinkOptions
 
 STAGED: Final = pa.schema(
     [("value", pa.binary()), ("topic", pa.string()), ("type", pa.string()), ("sender", pa.string())]
 )
-_TEXTS: Final = ("topic", "type", "sender")
-# Columns of the source that describe the received message; they are ignored.
-_IGNORED: Final = frozenset(
-    ("offset", "timestamp", "timestamp_ns", "host", "generation", "span", "lost", "received_ns")
-)
 _MOST_TEXT: Final = 255  # bytes of a type, and of a sender
 
 
-def check_schema(schema: StructType, options: SinkOptions) -> None:
+def check_schema(frame: StructType, options: SinkOptions) -> None:
     """Check the columns of the DataFrame; BadArgument names a wrong one."""
-    kinds = {field.name.lower(): field.dataType for field in schema.fields}
-    if "value" not in kinds:
-        found = ", ".join(schema.fieldNames())
-        raise BadArgument(
-            f"the sink needs a column 'value', binary or string; the columns are {found}", argument="value"
-        )
-    if not isinstance(kinds["value"], BinaryType | StringType):
-        kind = kinds["value"].simpleString()
-        hint = "cast it, or convert it with to_json(struct(...))"
-        raise BadArgument(f"column 'value' is {kind}, not binary or string: {hint}", argument="value")
-    for name in _TEXTS:
+    kinds = {field.name.lower(): field.dataType for field in frame.fields}
+    for name in bodies.TEXTS:
         if name in kinds and not isinstance(kinds[name], StringType):
             kind = kinds[name].simpleString()
             raise BadArgument(f"column {name!r} is {kind}, not string", argument=name)
+    with options.open() as bus:
+        if options.topic is not None:
+            schema = None if options.raw else bodies.schema_of(bus, options.topic)
+            if schema is not None:
+                bodies.check_fields(schema, options.topic, frame)
+                return
+        elif "topic" in kinds and not options.raw and _has_typed_topic(bus):
+            return  # the rows name their topics: tasks check the columns for each of them
+    bodies.check_value(frame)
     if options.topic is None and "topic" not in kinds:
         raise BadArgument(
             "the topic of the rows is missing: give option topic, or a column 'topic'", argument="topic"
         )
-    for name in kinds:
-        if name not in STAGED.names and name not in _IGNORED:
-            hint = "drop it, or put it into 'value' with to_json(struct(...))"
-            listed = ", ".join(STAGED.names)
-            raise BadArgument(f"column {name!r} is not one of {listed}: {hint}", argument=name)
+
+
+def _has_typed_topic(bus: Bus) -> bool:
+    return any(bodies.schema_of(bus, topic) is not None for topic in bus.topics())
 
 
 class StagedRows:
-    """Converts and checks the batches of one task; knows their number of rows and their topics."""
+    """Converts and checks the batches of one task; knows their number of messages, their topics and the schemas."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
-        self._capacities: dict[str, int] = {}
+        self._bodies: dict[str, Bodies] = {}
         self.count = 0
 
     @property
     def topics(self) -> tuple[str, ...]:
-        return tuple(sorted(self._capacities))
+        return tuple(sorted(self._bodies))
+
+    @property
+    def schemas(self) -> dict[str, str]:
+        """The fingerprint of the schema by which rows were encoded, of each typed topic."""
+        found = {topic: bodies.fingerprint(one.schema) for topic, one in self._bodies.items()}
+        return {topic: text for topic, text in found.items() if text is not None}
 
     def batches(self, given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in given:
             if batch.num_rows:
                 columns = self._columns(batch)
                 self._check(columns)
-                self.count += batch.num_rows
+                self.count += len(columns["value"])
                 yield pa.record_batch([columns[name] for name in STAGED.names], schema=STAGED)
 
     def _columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         given = {name.lower(): batch.column(at) for at, name in enumerate(batch.schema.names)}
         rows = batch.num_rows
-        columns = {"value": pc.cast(given["value"], pa.binary())}
+        texts: dict[str, pa.Array] = {}
         for name in ("type", "sender"):
             column = given.get(name)
-            texts = pa.repeat("", rows) if column is None else pc.cast(column, pa.string())
-            columns[name] = pc.fill_null(texts, "")
+            text = pa.repeat("", rows) if column is None else pc.cast(column, pa.string())
+            texts[name] = pc.fill_null(text, "")
         if self._options.topic is not None:
-            columns["topic"] = pa.repeat(self._options.topic, rows)
+            texts["topic"] = pa.repeat(self._options.topic, rows)
         else:
-            columns["topic"] = pc.cast(given["topic"], pa.string())
-        return columns
+            texts["topic"] = pc.cast(given["topic"], pa.string())
+            _refuse_null("topic", texts["topic"])
+        values, messages = self._values(batch, texts)
+        if messages is not None:
+            texts = {name: column.take(messages) for name, column in texts.items()}
+        return {"value": values, **texts}
+
+    def _values(self, batch: pa.RecordBatch, texts: dict[str, pa.Array]) -> tuple[pa.Array, pa.Array | None]:
+        """Return the bodies, and the first row of each; None: there is one for each row."""
+        topics = pc.unique(texts["topic"]).to_pylist()
+        if len(topics) == 1:
+            values, rows = self._of(topics[0]).of(batch, [texts["type"], texts["sender"]])
+            return values, None if rows is None else pa.array(rows, pa.int64())
+        parts, places = [], []
+        for topic in topics:
+            at = pc.indices_nonzero(pc.equal(texts["topic"], topic))
+            of_topic = [texts[name].take(at) for name in ("type", "sender")]
+            values, rows = self._of(topic).of(batch.take(at), of_topic)
+            parts.append(values)
+            places.append(at if rows is None else at.take(pa.array(rows, pa.int64())))
+        messages = pa.concat_arrays(places)
+        order = pc.sort_indices(messages)
+        return pa.concat_arrays(parts).take(order), messages.take(order)
+
+    def _of(self, topic: str) -> Bodies:
+        found = self._bodies.get(topic)
+        if found is None:
+            room = capacity(self._options, topic)
+            with self._options.open() as bus:
+                schema = None if self._options.raw else bodies.schema_of(bus, topic)
+            found = self._bodies[topic] = Bodies(topic, schema, room)
+        return found
 
     def _check(self, columns: dict[str, pa.Array]) -> None:
-        for name in ("value", "topic"):
-            if columns[name].null_count:
-                hint = f"filter them out with: where {name} is not null"
-                raise BadArgument(
-                    f"column {name!r} is null in {columns[name].null_count} rows: {hint}", argument=name
-                )
+        _refuse_null("value", columns["value"])
         sizes = {name: pc.binary_length(pc.cast(columns[name], pa.binary())) for name in columns}
         for name in ("type", "sender"):
             longest = pc.max(sizes[name]).as_py()
-            if longest > _MOST_TEXT:
+            if longest is not None and longest > _MOST_TEXT:
                 raise BadArgument(
                     f"column {name!r} has a text of {longest} bytes; the limit is {_MOST_TEXT}", argument=name
                 )
@@ -110,15 +138,20 @@ class StagedRows:
         table = pa.table({"topic": topics, "needed": needed}).group_by("topic").aggregate([("needed", "max")])
         for row in table.to_pylist():
             topic, most = row["topic"], row["needed_max"]
-            if topic not in self._capacities:
-                self._capacities[topic] = capacity(self._options, topic)
+            room = self._bodies[topic].capacity
             # defect sink_large_row_found_late: if False:
-            if most > self._capacities[topic]:
+            if most > room:
                 raise TooLarge(
-                    f"a row needs {most} bytes on topic {topic!r}, more than its capacity of "
-                    f"{self._capacities[topic]}: create the topic with a larger capacity",
+                    f"a row needs {most} bytes on topic {topic!r}, more than its capacity of {room}: create the topic "
+                    f"with a larger capacity",
                     argument="capacity",
                 )
+
+
+def _refuse_null(name: str, column: pa.Array) -> None:
+    if column.null_count:
+        hint = f"filter them out with: where {name} is not null"
+        raise BadArgument(f"column {name!r} is null in {column.null_count} rows: {hint}", argument=name)
 
 
 def capacity(options: SinkOptions, topic: str) -> int:

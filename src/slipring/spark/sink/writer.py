@@ -12,7 +12,7 @@ import hashlib
 import os
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,15 +21,17 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from pyspark.sql.types import StructType
 
 from slipring._bus import directory
+from slipring._bus.bus import Bus
 from slipring._bus.exactly_once import leftovers as outbox_leftovers
 from slipring._bus.exactly_once import process_identity
 from slipring._bus.exactly_once.outbox import BRIEF, Batch, Outbox, Part
 from slipring._bus.logs import log
-from slipring.errors import BadArgument
+from slipring.errors import BadArgument, SchemaMismatch
 
 from .. import executors
 from ..bus_directory import BusDirectory, this_host
 from ..errors import OtherHost
+from . import bodies
 from . import options as sink_options
 from .batch_publisher import BatchPublisher
 from .options import SinkOptions
@@ -47,6 +49,7 @@ class Staged(WriterCommitMessage):
     partition: int
     part: Part | None  # None: there were no rows
     topics: tuple[str, ...]
+    schemas: Mapping[str, str] = field(default_factory=dict)  # of the typed topics: staged_rows.StagedRows
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def _stage(
             raise directory.fault(error, path) from error
         raise
     part = Part(os.path.basename(path), staged.count, os.stat(path).st_size)
-    return Staged(job, context.partitionId(), part, staged.topics)
+    return Staged(job, context.partitionId(), part, staged.topics, staged.schemas)
 
 
 def _publish(options: SinkOptions, bus_directory: BusDirectory, number: int, messages: Messages) -> None:
@@ -107,9 +110,22 @@ def _publish(options: SinkOptions, bus_directory: BusDirectory, number: int, mes
         return
     topics = tuple(sorted({topic for one in staged for topic in one.topics}))
     with options.open() as bus:
+        for one in staged:
+            _check_schemas(bus, one.schemas)
         outbox = Outbox(bus.path, staged[0].job)
         outbox.publish(Batch(number, parts, topics), BatchPublisher(bus, outbox, options.timeout).send)
     log("spark", "debug", "batch %d: published on %s", number, ", ".join(topics))
+
+
+def _check_schemas(bus: Bus, schemas: Mapping[str, str]) -> None:
+    """Refuse rows that were encoded by a schema which their topic does not have any more."""
+    for topic, encoded in schemas.items():
+        if bodies.fingerprint(bodies.schema_of(bus, topic)) != encoded:
+            raise SchemaMismatch(
+                f"topic {topic!r} was removed or created again with another schema while its rows were encoded: run "
+                f"the job again, or restart the query",
+                argument="topic",
+            )
 
 
 def _drop(options: SinkOptions, messages: Messages) -> None:
