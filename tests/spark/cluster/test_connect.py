@@ -3,6 +3,7 @@
 pipelines run on it. Spark finds the format by its module; no program calls register."""
 
 import json
+from typing import NamedTuple
 
 import pytest
 
@@ -26,6 +27,9 @@ place = {"bus": "test", "root": root}
 rows = spark.read.format("slipring").options(**place, subscribe="in").load()
 say([bytes(row.value) for row in rows.orderBy("offset").collect()])
 rows.select("value", "sender").write.format("slipring").mode("append").options(**place, topic="out").save()
+typed = spark.read.format("slipring").options(**place, subscribe="typed", columns="x,note").load()
+say([typed.schema.simpleString(), [list(row) for row in typed.orderBy("x").collect()]])
+typed.write.format("slipring").mode("append").options(**place, topic="copy").save()
 stream = spark.readStream.format("slipring").options(**place, subscribe="in", startingOffsets="earliest")
 writer = (stream.load().select("value").writeStream.format("slipring").options(**place, topic="out")
           .option("checkpointLocation", checkpoint).trigger(availableNow=True))
@@ -48,6 +52,11 @@ say("stopped")
 """
 
 
+class Pose(NamedTuple):
+    x: float
+    note: str | None = None
+
+
 @pytest.fixture
 def server(processes, fast_spark, tmp_path):
     place = {"spark.sql.warehouse.dir": str(tmp_path / "tables"), **fast_spark}
@@ -60,12 +69,18 @@ def server(processes, fast_spark, tmp_path):
 @pytest.mark.timeout(900)
 def test_a_client_and_pipelines_work_through_a_connect_server(bus, processes, server, tmp_path):
     bus.publisher("in", sender="ann").send_many([b"1", b"2", b"3"])
+    bus.publisher("typed", schema=Pose).send_many([Pose(1.0, "a"), Pose(2.0)])
+    bus.create("copy", schema=Pose)
     client = processes.start(CLIENT, address=server, checkpoint=str(tmp_path / "checkpoint"))
     assert "connect" in client.hear(PATIENCE_S)
     assert client.hear(PATIENCE_S) == [b"1", b"2", b"3"]
+    columns = "struct<x:double,note:string>"
+    assert client.hear(PATIENCE_S) == [columns, [[1.0, "a"], [2.0, None]]]
     assert client.hear(PATIENCE_S) is True
     assert client.hear(PATIENCE_S) == "registered"
     assert client.hear(PATIENCE_S) == "stopped"
+    copies = bus.subscriber("copy", start="oldest", schema=Pose).recv_many(99)
+    assert sorted(msg.value for msg in copies) == [Pose(1.0, "a"), Pose(2.0)]
     found = bus.subscriber("out", start="oldest").recv_many(99)
     assert sorted(msg.body for msg in found) == [b"1", b"1", b"2", b"2", b"3", b"3"]
     assert sorted(msg.sender for msg in found) == ["", "", "", "ann", "ann", "ann"]

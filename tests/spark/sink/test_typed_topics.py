@@ -6,6 +6,7 @@ import datetime
 import decimal
 from typing import Annotated, NamedTuple
 
+import msgspec
 import numpy
 import pyarrow as pa
 import pytest
@@ -199,6 +200,28 @@ def test_rows_with_the_same_type_and_sender_are_messages_of_encoding_arrow(stage
     assert len(found) > 3 and max(sizes) <= 16384 and [row["type"] for row in found][-1] == "b"
     batches = [pa.ipc.read_record_batch(pa.py_buffer(row["value"]), arrow) for row in found]
     assert [x for batch in batches for x in batch.column(0).to_pylist()] == list(range(5000))
+
+
+def test_structures_are_taken_by_the_names_of_their_fields(staged, bus):
+    class Part(NamedTuple):
+        a: int
+        b: int | None
+
+    class Whole(NamedTuple):
+        part: Part | None
+
+    bus.create("whole", schema=Whole)
+    kind = pa.struct([("b", pa.int32()), ("a", pa.int16())])
+    parts = pa.array([{"a": 1, "b": 2}, None, {"a": 3, "b": None}], kind)
+    found = [msgspec.msgpack.decode(row["value"])["part"] for row in staged({"part": parts}, topic="whole")]
+    assert found == [{"a": 1, "b": 2}, None, {"a": 3, "b": None}]
+    alone = pa.array([{"a": 1}], pa.struct([("a", pa.int64())]))
+    (row,) = staged({"part": alone}, topic="whole")
+    assert msgspec.msgpack.decode(row["value"])["part"] == {"a": 1, "b": None}
+    with pytest.raises(
+        slipring.BadArgument, match=r"column 'part' is struct<c:bigint>.*STRUCT with the fields a, b"
+    ):
+        staged({"part": pa.array([{"c": 1}])}, topic="whole")
 
 
 # Real Spark
