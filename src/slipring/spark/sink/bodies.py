@@ -7,6 +7,7 @@ are one message, of at most MOST_ARROW bytes or a quarter of the topic's capacit
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
@@ -42,6 +43,14 @@ def schema_of(bus: Bus, topic: str) -> Schema | None:
     except SlipringError as error:
         name_topic(error, topic)
         raise
+
+
+def has_typed_topic(bus: Bus) -> bool:
+    for topic in bus.topics():
+        with contextlib.suppress(SlipringError):  # removed meanwhile, or damaged
+            if bus._stored(topic) is not None:
+                return True
+    return False
 
 
 def fingerprint(schema: Schema | None) -> str | None:
@@ -94,7 +103,7 @@ class Bodies:
 
     def of(self, batch: pa.RecordBatch, texts: list[pa.Array]) -> tuple[pa.Array, list[int] | None]:
         """Return the bodies, and the first row of each; None: there is one for each row. texts: type and sender."""
-        if self._checked is not batch.schema:
+        if self._checked != batch.schema:
             self._check(batch.schema)
         if self.schema is None:
             names = [name.lower() for name in batch.schema.names]
@@ -118,10 +127,7 @@ class Bodies:
     ) -> tuple[pa.Array, list[int] | None]:
         columns = {field: batch.column(name) for field, name in fields_of(schema, batch.schema.names).items()}
         field_columns.check_values(schema, columns)
-        # A batch of no column has no rows: one that is not read keeps their number.
         rows = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-        if not columns:
-            raise BadArgument("there is no column of a field", argument="value")
         if schema.encoding == "numpy":
             return _records(row_batches.rows_to_records(schema, rows), batch.num_rows), None
         if schema.encoding != "arrow":

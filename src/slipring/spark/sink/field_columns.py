@@ -39,6 +39,10 @@ def check(schema: Schema, topic: str, columns: dict[str, T.DataType]) -> None:
     """Refuse columns that are not the fields; BadArgument names the column, its type and what is allowed."""
     fields = dict(schema.fields)
     known = ", ".join(fields)
+    if not columns:
+        raise BadArgument(
+            f"no column is a field of topic {topic!r}: its fields are {known}", argument="topic"
+        )
     for name, found in columns.items():
         if name not in fields:
             hint = (

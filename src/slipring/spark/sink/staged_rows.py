@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import StringType, StructType
 
-from slipring._bus.bus import Bus
 from slipring.errors import BadArgument, TooLarge
 
 from . import bodies
@@ -33,23 +32,23 @@ def check_schema(frame: StructType, options: SinkOptions) -> None:
         if name in kinds and not isinstance(kinds[name], StringType):
             kind = kinds[name].simpleString()
             raise BadArgument(f"column {name!r} is {kind}, not string", argument=name)
-    with options.open() as bus:
-        if options.topic is not None:
-            schema = None if options.raw else bodies.schema_of(bus, options.topic)
-            if schema is not None:
-                bodies.check_fields(schema, options.topic, frame)
-                return
-        elif "topic" in kinds and not options.raw and _has_typed_topic(bus):
-            return  # the rows name their topics: tasks check the columns for each of them
-    bodies.check_value(frame)
     if options.topic is None and "topic" not in kinds:
         raise BadArgument(
             "the topic of the rows is missing: give option topic, or a column 'topic'", argument="topic"
         )
-
-
-def _has_typed_topic(bus: Bus) -> bool:
-    return any(bodies.schema_of(bus, topic) is not None for topic in bus.topics())
+    with options.open() as bus:
+        schema = None
+        if options.topic is not None and not options.raw:
+            schema = bodies.schema_of(bus, options.topic)
+        if options.topic is not None and schema is not None:
+            bodies.check_fields(schema, options.topic, frame)
+            return
+        try:
+            bodies.check_value(frame)
+        except BadArgument:
+            if options.topic is not None or options.raw or not bodies.has_typed_topic(bus):
+                raise
+            # The rows name their topics: tasks check the columns for each of them.
 
 
 class StagedRows:
