@@ -120,6 +120,7 @@ def _publish(options: SinkOptions, bus_directory: BusDirectory, number: int, mes
 def _check_schemas(bus: Bus, schemas: Mapping[str, str]) -> None:
     """Refuse rows that were encoded by a schema which their topic does not have any more."""
     for topic, encoded in schemas.items():
+        # defect sink_schema_of_replaced_topic_ignored: if False:
         if bodies.fingerprint(bodies.schema_of(bus, topic)) != encoded:
             raise SchemaMismatch(
                 f"topic {topic!r} was removed or created again with another schema while its rows were encoded: run "
