@@ -228,6 +228,35 @@ def test_rows_of_other_types_are_cast_where_nothing_is_lost():
         rows_to_bodies(schema, batch.select(["acc"]))
 
 
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        (Annotated[float, "float32"], pa.array([0.5, 1e39])),
+        (Annotated[float, "float16"] | None, pa.array([None, 70000.0])),
+        (list[Annotated[float, "float32"]], pa.array([[0.5], [-1e39]])),
+        (
+            dict[str, Annotated[float, "float32"]],
+            pa.array([[("a", 1e39)]], pa.map_(pa.string(), pa.float64())),
+        ),
+        (samples.in_a_dataclass()[1], pa.array([None, {"x": 0.5, "y": 1e39}])),
+    ],
+    ids=str,
+)
+def test_a_float_in_a_column_is_refused_before_it_becomes_infinite(kind, column):
+    schema = declare(make_dataclass("Made", [("a", kind)]))
+    with pytest.raises(slipring.BadArgument, match=r"column a .* is beyond the range of") as caught:
+        rows_to_bodies(schema, pa.record_batch({"a": column}))
+    assert caught.value.argument == "a"
+
+
+def test_infinite_floats_and_optional_structures_become_rows():
+    schema = declare(make_dataclass("Made", [("a", samples.in_a_dataclass()[1] | None)]))
+    column = pa.array([None, {"y": float("-inf"), "x": 0.5}, {"x": float("nan"), "y": 0.5}, None])
+    bodies = rows_to_bodies(schema, pa.record_batch({"a": column}).slice(1))
+    found = [msgspec.msgpack.decode(body)["a"] for body in bodies]
+    assert found[0] == {"x": 0.5, "y": float("-inf")} and str(found[1]["x"]) == "nan" and found[2] is None
+
+
 def test_a_row_that_does_not_fit_is_named():
     schema = declare(make_dataclass("Made", [("colour", samples.Colour)]), "json")
     batch = pa.record_batch({"colour": ["r", "x"]})

@@ -135,11 +135,11 @@ BAD = [
     ({"acc": [[1.0, None], [3.0, 4.0]]}, r"acc\[\]", "NULL"),
     (
         {"acc": [[1.0, 1e300], [3.0, 4.0]]},
-        r"acc\[\]",
-        r"column 'acc\[\]' has 1e\+300, which does not fit float32",
+        "acc",
+        r"column acc .*: value 1e\+300 is beyond the range of float",
     ),
-    ({"name": ["a", "gyros"]}, "name", r"column 'name' has 'gyros', which does not fit str\[<=4\]"),
-    ({"name": ["a", "b\0"]}, "name", "does not fit str"),
+    ({"name": ["a", "gyros"]}, "name", r"name='gyros' must be str\[<=4\]"),
+    ({"name": ["a", "b\0"]}, "name", "must be str"),
 ]
 
 
@@ -152,7 +152,7 @@ def test_a_value_that_does_not_fit_is_refused_with_topic_column_and_value(staged
 
 
 @pytest.mark.parametrize(
-    ("values", "why"), [([b"abc", b"a"], r"bytes\[2\]"), ([b"ab", b"abc"], r"bytes\[2\]"), ([b"a\0", None], "NULL|has")]
+    ("values", "why"), [([b"abc", b"a"], r"topic 'code': column code .*\[2\]: .* widths must match"), ([b"ab", b"abc"], r"topic 'code': column code .*\[2\]: .* widths must match"), ([b"a\0", None], "NULL|has")]
 )  # fmt: skip
 def test_bytes_of_another_size_are_refused(staged, bus, values, why):
     bus.create("code", schema=numpy.dtype([("code", "V2"), ("n", "S2")]))

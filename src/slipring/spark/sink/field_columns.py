@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The columns of a DataFrame that is written to a typed topic: one for each field, with a type that fits.
 
-`check` compares types when a query starts. `check_values` finds values that a cast to the field's type would change
-without an error: too large floats, and texts and bytes beyond the field's size.
+Types are compared when a query starts; values are compared by the tasks that encode them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import types as T
 
@@ -16,8 +15,6 @@ from slipring._bus.schema import field_types as kinds
 from slipring.errors import BadArgument
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from slipring._bus.schema.topic_schema import Schema
 
 _INTEGERS: Final = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -116,60 +113,3 @@ def _struct_misfits(kind: kinds.Struct, found: T.DataType, path: str) -> Iterato
             yield from _misfits(each.type, found[each.name].dataType, f"{path}.{each.name}")
         elif not isinstance(each.type, kinds.Nullable):
             yield path, found, f"STRUCT with the fields {names}"
-
-
-def check_values(schema: Schema, columns: dict[str, pa.Array]) -> None:
-    """Refuse values that do not fit their field; BadArgument names the field and the value. Casts check all others."""
-    for name, kind in schema.fields:
-        if name in columns and _is_limited(kind):
-            _check_column(kind, columns[name], name)
-
-
-def _is_limited(kind: kinds.Type) -> bool:
-    match kind:
-        case kinds.Float(bits=bits):
-            return bits < 64
-        case kinds.Text(most=most):
-            return most is not None
-        case kinds.Bytes():
-            return (kind.size, kind.most) != (None, None)
-    return any(_is_limited(part) for part in kind.parts())
-
-
-def _check_column(kind: kinds.Type, column: Any, path: str) -> None:
-    import pyarrow.compute as pc
-
-    match kind:
-        case kinds.Nullable(item=item):
-            _check_column(item, column, path)
-        case kinds.List(item=item) | kinds.Array(row=item):
-            _check_column(item, column.flatten(), f"{path}[]")
-        case kinds.Map(item=item):
-            _check_column(item, column.items, f"{path}[]")
-        case kinds.Struct(fields=fields):
-            for each in fields:
-                if _is_limited(each.type) and column.type.get_field_index(each.name) >= 0:
-                    _check_column(each.type, column.field(each.name), f"{path}.{each.name}")
-        case kinds.Float():
-            finite = pc.is_finite(column)
-            large = pc.greater(pc.abs(pc.cast(column, "double", safe=False)), kind.highest)
-            _refuse(kind, column, pc.and_(finite, large), path)
-        case kinds.Text(most=most) if most is not None:
-            cut = pc.or_(pc.greater(pc.utf8_length(column), most), pc.ends_with(column, "\0"))
-            _refuse(kind, column, cut, path)
-        case kinds.Bytes(size=size, most=most) if size is not None or most is not None:
-            length = pc.binary_length(column)
-            if size is not None:
-                _refuse(kind, column, pc.not_equal(length, size), path)
-            else:
-                cut = pc.or_(pc.greater(length, most), pc.ends_with(column, b"\0"))
-                _refuse(kind, column, cut, path)
-
-
-def _refuse(kind: kinds.Type, column: Any, wrong: Any, path: str) -> None:
-    import pyarrow.compute as pc
-
-    if pc.any(wrong).as_py():
-        value = repr(column.filter(wrong)[0].as_py())
-        shown = value if len(value) <= 60 else f"{value[:57]}…"
-        raise BadArgument(f"column {path!r} has {shown}, which does not fit {kind}", argument=path)
