@@ -152,11 +152,16 @@ def test_a_value_that_does_not_fit_is_refused_with_topic_column_and_value(staged
 
 
 @pytest.mark.parametrize(
-    ("values", "why"), [([b"abc", b"a"], r"topic 'code': column code .*\[2\]: .* widths must match"), ([b"ab", b"abc"], r"topic 'code': column code .*\[2\]: .* widths must match"), ([b"a\0", None], "NULL|has")]
-)  # fmt: skip
+    ("values", "why"),
+    [
+        ([b"abc", b"a"], "widths must match"),
+        ([b"ab", b"abc"], "widths must match"),
+        ([b"ab", None], "has NULL"),
+    ],
+)
 def test_bytes_of_another_size_are_refused(staged, bus, values, why):
     bus.create("code", schema=numpy.dtype([("code", "V2"), ("n", "S2")]))
-    with pytest.raises(slipring.BadArgument, match=why):
+    with pytest.raises(slipring.BadArgument, match=f"topic 'code': column code .*{why}"):
         staged({"code": pa.array(values, pa.binary()), "n": pa.array([b"a", b"b"])}, topic="code")
 
 
