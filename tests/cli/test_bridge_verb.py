@@ -50,6 +50,20 @@ def test_ls_top_doctor_and_rm_see_the_topics_of_an_address(cli, served, bus):
     assert run("rm", "imu", "--yes")[0] == 0 and bus.topics() == []
 
 
+def test_typed_topics_have_fields_on_an_address(cli, served, bus):
+    _, address = served
+    bus.publisher("imu", schema=[("t", "<f8"), ("n", "<i4", (2,))]).close()
+
+    def run(*args) -> tuple[int, bytes]:
+        outcome = cli.finish(cli.start("--bus", address, *args), b"")
+        return outcome.code, outcome.stdout
+
+    assert run("pub", "imu", '{"t": 0.5, "n": [1, 2]}')[0] == 0
+    assert run("sub", "imu", "--start", "oldest", "--count", "1") == (0, b"#0  t=0.5 n=[1, 2]\n")
+    assert run("schema", "imu", "--as", "ddl") == (0, b"t DOUBLE, n ARRAY<INT>\n")
+    assert run("pub", "imu", '{"t": "x"}')[0] == 1
+
+
 def test_a_stopped_server_ends_by_its_signal_and_leaves_nothing(served, bus, state):
     process, address = served
     with slipring.Bus(address) as remote, remote.publisher("t") as pub:

@@ -175,6 +175,15 @@ def test_the_readmes_subscriber_prints_what_its_publisher_sends(programs, enviro
     assert [masked(line) for line in lines] == [masked(line) for line in expected]
 
 
+def test_the_command_line_shows_the_fields_that_the_readmes_publisher_declares(programs, environment):
+    expected = shown_by("slipring --bus robot sub imu")
+    with ExitStack() as stack:
+        for command in ([sys.executable, "publisher.py"], ["slipring", "--bus", "robot", "sub", "imu"]):
+            reader = stack.enter_context(running(command, programs, environment))
+        lines = [reader.stdout.readline().rstrip("\n") for _ in expected]
+    assert [masked(line) for line in lines] == [masked(line) for line in expected]
+
+
 @pytest.mark.timeout(3 * WATCHDOG_S)
 def test_the_readmes_stream_publishes_what_it_shows(programs, environment):
     environment |= spark.quick_environment()

@@ -163,7 +163,7 @@ class RemoteBus(Bus):
 
     def _subscribe(self, topic: str, given: SubscriberSettings) -> Subscriber:
         _, lossy, cursor, conflate, types, ignore_types, ignore_senders, expires, own, _ = given.checked()
-        window = Window()
+        window, reading = Window(), Reading(given.schema)
         opening = {
             "start": settings.start_name(given.start),
             "lossy": lossy,
@@ -174,12 +174,11 @@ class RemoteBus(Bus):
             "ignore_senders": list(ignore_senders),
             "expires": None if expires is None else float(expires),
             "own": None if own is None else own[0],
-            "schema": None if given.schema is None else schemas.to_text(given.schema.to_bytes()),
+            "schema": None if reading.own is None else schemas.to_text(reading.own.to_bytes()),
             "waited": False,
             "messages": window.messages,
             "bytes": window.bytes,
         }
-        reading = Reading(given.schema)
         subscriber = RemoteSubscriber(self, self._link, self._topic(topic), opening, reading)
         self._remote_handles.add(subscriber)
         return cast(Subscriber, subscriber)
