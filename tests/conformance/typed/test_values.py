@@ -7,6 +7,7 @@ import pytest
 
 import slipring
 from conformance.typed.samples import PLAIN, SMALL, STILL, Fewer, Imu, numbered
+from slipring._bus.typed.subscriber_reading import PlainMessage
 
 
 @pytest.fixture
@@ -44,6 +45,16 @@ def test_the_value_on_an_untyped_topic_is_the_body(bus):
     pub.send(b"x")
     message = sub.recv(0)
     assert message.value is message.body and bus.schema("raw") is None
+
+
+def test_a_reader_that_knows_nothing_of_its_topics_has_plain_values(bus, pair):
+    raw = bus.publisher("raw", **SMALL)
+    subs = [bus.subscriber(topic, schema=PlainMessage) for topic in ("imu", "raw", "*")]
+    pair[0].send(STILL)
+    raw.send(b"x")
+    typed, untyped = subs[0].recv(0).value, subs[1].recv(0).value
+    assert (typed.schema, typed.value, untyped) == (bus.schema("imu"), PLAIN, b"x")
+    assert {message.topic: message.value for message in subs[2].recv_many()} == {"imu": typed, "raw": b"x"}
 
 
 def test_a_class_with_fewer_fields_and_more_that_have_defaults_is_a_view(bus, pair):
