@@ -154,3 +154,25 @@ def test_a_class_reads_records():
         record["when"] = bad
         with pytest.raises(slipring.Undecodable, match="when"):
             Decoder(moments, when).decode(record.tobytes())
+
+
+def test_a_class_may_have_a_list_where_the_topic_has_an_array():
+    @dataclass
+    class Point:
+        x: int
+        extra: int = 5
+
+    @dataclass
+    class Own:
+        acc: list[float]
+        grid: list[list[int]]
+        when: list[datetime.datetime]
+        p: list[Point]
+
+    dtype = np.dtype(
+        [("acc", "<f4", (3,)), ("grid", "i1", (2, 2)), ("when", "M8[us]", (2,)), ("p", [("x", "i1")], (2,))]
+    )
+    schema = declare(dtype)
+    found = Decoder(schema, Own).decode(bytes(dtype.itemsize))
+    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    assert found == Own([0.0] * 3, [[0, 0]] * 2, [epoch] * 2, [Point(0)] * 2)

@@ -220,8 +220,9 @@ def _shared(found: kinds.Type, own: kinds.Type, bound: Bound) -> tuple[kinds.Typ
         ):
             kind, inner = _shared(holder.item, item, bound.parts[0])
             return dataclasses.replace(holder, item=kind), dataclasses.replace(bound, parts=(inner,))
-        case kinds.Array(), kinds.List():
-            return own, bound  # lengths of the inner lists are not compared
+        case kinds.Array(row=row), kinds.List(item=item):
+            kind, inner = _shared(row, item, bound.parts[0])
+            return kinds.List(kind), dataclasses.replace(bound, parts=(inner,))
     return found, bound
 
 

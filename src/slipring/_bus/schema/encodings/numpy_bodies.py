@@ -190,8 +190,11 @@ def plain(kind: kinds.Type, value: Any, path: str = "", nat: bool = False) -> An
                 each.name: plain(each.type, value[each.name], kinds.within(path, each.name), nat)
                 for each in fields
             }
-        case kinds.Array(row=inner):
-            if isinstance(inner, (kinds.Struct, kinds.Array, kinds.Timestamp, kinds.Duration, kinds.Bytes)):
+        case kinds.Array(row=inner) | kinds.List(item=inner):  # a view may have a list for an array
+            if isinstance(
+                inner,
+                (kinds.Struct, kinds.Array, kinds.List, kinds.Timestamp, kinds.Duration, kinds.Bytes),
+            ):
                 return [plain(inner, each, f"{path}[]", nat) for each in value]
             return value.tolist()
         case kinds.Timestamp() | kinds.Duration():
