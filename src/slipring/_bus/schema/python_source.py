@@ -73,7 +73,8 @@ def _dtype(schema: Schema) -> str:
     from .encodings import numpy_layout
 
     dtype = numpy_layout.to_dtype(schema)
-    return f"import numpy\n\n{schema.name} = numpy.dtype({_described(dtype)})\n"
+    name = schema.name if _is_name(schema.name) else f"{schema.name}_"
+    return f"import numpy\n\n{name} = numpy.dtype({_described(dtype)})\n"
 
 
 def _described(dtype: Any) -> str:
@@ -121,11 +122,9 @@ class _Source:
         return f"{alias}.{name}" if first == module else alias
 
     def _new_name(self, wanted: str, path: str) -> str:
-        name = (
-            wanted
-            if kinds.IDENTIFIER.fullmatch(wanted) and not keyword.iskeyword(wanted)
-            else path.title() or "Structure"
-        )
+        # Names in a document are any text: what is not a name is not written.
+        names = (each for each in (wanted, path.title()) if _is_name(each))
+        name = next(names, "Structure")
         while name in self._fields or name in {*self._names.values(), *_TAKEN}:
             name += "_"
         return name
@@ -193,7 +192,7 @@ class _Source:
         name = self._new_name(kind.name, path)
         self._names[kind] = name
         members = repr(list(kind.values))
-        if all(kinds.IDENTIFIER.fullmatch(each) and not keyword.iskeyword(each) for each, _ in kind.values):
+        if all(_is_name(each) for each, _ in kind.values):
             body = "".join(f"    {each} = {value!r}\n" for each, value in kind.values)
             self._blocks.append(f"class {name}({base}):\n{body}")
         else:
@@ -242,6 +241,10 @@ def _field_names(kind: kinds.Type) -> Iterator[str]:
         yield from (each.name for each in kind.fields)
     for part in kind.parts():
         yield from _field_names(part)
+
+
+def _is_name(text: str) -> bool:
+    return bool(kinds.IDENTIFIER.fullmatch(text)) and not keyword.iskeyword(text)
 
 
 def _inner(kind: kinds.Type) -> kinds.Type:

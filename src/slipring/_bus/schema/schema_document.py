@@ -29,8 +29,9 @@ _MISSING: Final = object()
 
 
 def corrupt(why: str, path: str = "") -> Corrupt:
-    where = f"field {path}: " if path else ""
-    return Corrupt(f"the schema's bytes are not valid: {where}{why}", argument="schema")
+    """Return the error. Names in a document have any length, the text has not."""
+    where = f"field {path:.300}: " if path else ""
+    return Corrupt(f"the schema's bytes are not valid: {where}{why:.500}", argument="schema")
 
 
 def dump(document: dict[str, Any]) -> bytes:

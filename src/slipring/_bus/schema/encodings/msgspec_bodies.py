@@ -171,14 +171,14 @@ def _annotation(kind: kinds.Type) -> Any:
             return found
         case kinds.Enum(values=values):
             return typing.Literal[tuple(value for _, value in values)]
-        case kinds.Struct(fields=fields, name=name):
+        case kinds.Struct(fields=fields):
             members = {
                 each.name: _annotation(each.type)
                 if each.default is kinds.REQUIRED
                 else typing.NotRequired[_annotation(each.type)]
                 for each in fields
             }
-            return typing.TypedDict(name or "Structure", members)  # type: ignore[operator]
+            return typing.TypedDict("Structure", members)  # type: ignore[operator]
         case kinds.Timestamp(unit="us"):
             return typing.Annotated[datetime.datetime, meta(tz=True)]
         case kinds.Duration(unit="us"):
