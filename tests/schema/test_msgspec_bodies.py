@@ -209,6 +209,21 @@ def test_moments_need_a_zone_and_are_in_utc():
         Encoder(schema).encode(cls(datetime.datetime.min.replace(tzinfo=zone)))
 
 
+def test_moments_with_an_offset_are_decoded_in_utc_and_refused_outside_of_the_years_of_python():
+    @dataclass
+    class Own:
+        when: datetime.datetime
+
+    schema = declare(Own, "json")
+    found = Decoder(schema).decode(b'{"when":"2026-11-19T01:00:00+02:00"}')["when"]
+    assert found == datetime.datetime(2026, 11, 18, 23, tzinfo=datetime.UTC) and found.tzinfo is datetime.UTC
+    for body in (b'{"when":"9999-12-31T23:59:59-23:59"}', b'{"when":"0001-01-01T00:00:00+00:01"}'):
+        for decoder in (Decoder(schema), Decoder(schema, Own)):
+            with pytest.raises(slipring.Undecodable, match="of the years 1 to 9999") as caught:
+                decoder.decode(body)
+            assert caught.value.field == "when"
+
+
 def test_decimals_that_would_be_rounded_are_refused():
     cls = dataclasses.make_dataclass("Made", [("price", Annotated[decimal.Decimal, "decimal(5, 2)"])])
     encode = Encoder(declare(cls)).encode

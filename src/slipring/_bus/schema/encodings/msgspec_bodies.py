@@ -122,12 +122,11 @@ def undecodable(error: Exception) -> Undecodable:
 
 
 def _checked(kind: kinds.Type, bound: Bound, value: Any) -> Any:
-    """Return the value if it fits; otherwise the error names the field."""
+    """Return the plain value, with moments in UTC; the error names a field that does not fit."""
     try:
-        to_plain(kind, value, bound=bound)
+        return to_plain(kind, value, bound=bound)
     except BadArgument as error:
         raise Undecodable(str(error), field=error.argument) from None
-    return value
 
 
 def _filled(kind: kinds.Type, value: Any) -> Any:
