@@ -3,6 +3,7 @@
 
     with Topic(directory, "imu", layout) as topic:
         topic.messages()                               # all that can be read, in order
+        topic.schema()                                 # its bytes, or None
         topic.oldest, topic.tail
         topic.writers(), topic.readers(), topic.cursors()
 
@@ -114,6 +115,8 @@ class Topic:
     def _place(self) -> dict[str, int]:
         counts = ("slot_count", "capacity", "writer_count", "reader_count", "cursor_count", "schema_size")
         known = {**self._constant, **{name: self.ring[name] for name in counts}}
+        if known["schema_size"] > known["max_schema"]:
+            raise Damaged(f"a schema has {known['schema_size']} bytes")
         for place, formula in self._layout.places.items():
             known[place] = evaluate(formula, known)
         return known
@@ -135,6 +138,16 @@ class Topic:
             raise Damaged("the headers contradict themselves, each other or the files")
 
     # Reading
+
+    def schema(self) -> bytes | None:
+        """Return the bytes of the schema after a comparison of their hash, or None if the topic has none."""
+        place, size = self.geometry["schema_offset"], self.geometry["schema_size"]
+        if size == 0:
+            return None
+        data = self._ring_map[place : place + size]
+        if fnv1a(data) != self.ring["schema_hash"]:
+            raise Damaged("the schema has another hash than its header")
+        return data
 
     @property
     def tail(self) -> int:
@@ -269,6 +282,14 @@ class Topic:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def fnv1a(data: bytes) -> int:
+    """Return the hash of section 2."""
+    found = 0xCBF29CE484222325
+    for byte in data:
+        found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return found
 
 
 def boot_id() -> bytes:

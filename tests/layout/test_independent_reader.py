@@ -3,11 +3,13 @@
 
 import os
 import random
+from pathlib import Path
 
 import pytest
 
 from layout import document
-from layout.independent_reader import Topic
+from layout.independent_reader import Damaged, Topic
+from schema import samples
 
 LAYOUT = document.read()
 KINDS = {LAYOUT.constants[f"kind_{kind}"]: kind for kind in ("lossy", "reliable", "cursor")}
@@ -217,3 +219,51 @@ def test_every_limit_of_the_geometry_has_the_documented_offsets(bus):
             counts = {"capacity": "capacity", "slots": "slot_count", "max_writers": "writer_count"}
             assert all(stats[name] == seen.geometry[field] for name, field in counts.items())
             assert stats["file_bytes"] == seen.geometry["ring_size"]
+
+
+SIZES = [200, 4095, 4096, 4097, 70_000, 1 << 20]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_schema_of_a_topic_is_read_from_the_document_alone(bus, size):
+    asked = samples.schema_of_size(size)
+    bus.create("t", capacity=8192, slots=32, schema=asked)
+    with look(bus) as seen:
+        assert len(seen.schema()) == size
+        assert seen.schema() == bus.schema("t").to_bytes() == asked.to_bytes()
+
+
+def test_a_topic_without_a_schema_has_none_in_its_file(bus):
+    bus.create("t", capacity=8192, slots=32)
+    with look(bus) as seen:
+        assert seen.schema() is None
+        assert seen.ring["schema_hash"] == 0
+
+
+@pytest.mark.parametrize("place", [0, 100, -1])
+def test_a_damaged_byte_of_the_schema_is_noticed_and_messages_are_read(bus, place):
+    bus.create("t", capacity=8192, slots=32, schema=samples.schema_of_size(200))
+    with bus.publisher("t") as pub:
+        pub.send({"t": 1.0, "why": bus.schema("t").fields[1][1].values[0][1]})
+    with look(bus) as seen:
+        damage(Path(bus.path, "t.ring"), seen.geometry["schema_offset"] + place % 200)
+        with pytest.raises(Damaged, match="hash"):
+            seen.schema()
+        assert len(seen.messages()) == 1
+
+
+@pytest.mark.parametrize("field", ["schema_size", "schema_hash"])
+def test_a_damaged_header_of_the_schema_is_noticed(bus, field):
+    bus.create("t", capacity=8192, slots=32, schema=samples.schema_of_size(200))
+    place = next(row.offset for row in LAYOUT.structures["ring_header"] if row.name == field)
+    damage(Path(bus.path, "t.ring"), place + 3)  # a size of more than max_schema
+    with pytest.raises(Damaged), look(bus) as seen:
+        seen.schema()
+
+
+def damage(path: Path, place: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(place)
+        byte = file.read(1)[0]
+        file.seek(place)
+        file.write(bytes([byte ^ 0x40]))

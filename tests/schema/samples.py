@@ -11,6 +11,9 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 import msgspec
 import numpy as np
 
+from slipring._bus.schema import field_types as ft
+from slipring._bus.schema.topic_schema import Schema
+
 UTC = datetime.UTC
 MOMENT = datetime.datetime(2026, 11, 19, 4, 5, 6, 789, tzinfo=UTC)
 
@@ -214,3 +217,13 @@ def everything() -> Everything:
         name=b"abc",
         not_a_number=0.5,
     )
+
+
+def schema_of_size(size: int) -> Schema:
+    """A schema whose document has exactly so many bytes, at least 200."""
+
+    def made(text: str) -> Schema:
+        kind = ft.Struct((ft.Field("t", ft.Float()), ft.Field("why", ft.Enum((("A", text),)))), "Sized")
+        return Schema("Sized", "msgpack", kind)
+
+    return made("x" * (size - len(made("").to_bytes())))
