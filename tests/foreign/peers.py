@@ -4,6 +4,8 @@
 build(directory)                          compiles c/ and java/; returns the commands by language
 Peers(root, commands).publish(…)          starts a publisher: it prints 'ready' and sends after a line from the test
                      .subscribe(…)        starts a subscriber: it prints ('ready', position)
+                     .schema(…)           starts a program that prints ('schema', bytes in hex or None)
+                     .decode(…)           starts a program that prints the fields of messages as dicts
                      .client(…)           starts a client of calls: .ask(line) returns the result of a call
 message(number, largest)                  (type, body) of a publisher's message
 Account                                   the checksum of messages, as the programs compute it
@@ -118,6 +120,12 @@ class Peers:
         self, language: str, kind: str, start: str = "new", how: str = "sum", die_at: str = ""
     ) -> Peer:
         return self._start(language, "subscribe", [kind, start, how], die_at)
+
+    def schema(self, language: str) -> Peer:
+        return self._start(language, "schema", [], "")
+
+    def decode(self, language: str) -> Peer:
+        return self._start(language, "decode", [], "")
 
     def client(self, language: str, service: str) -> Peer:
         """Start a client of a service (java/Caller.java)."""

@@ -24,7 +24,9 @@ def test_the_source_of_a_schema_declares_classes_and_nothing_else(kind, text):
     schema = Schema("Record", "json", ft.Struct((ft.Field("part", part),), text))
     found = Schema.from_bytes(schema.to_bytes())
     statements = ast.parse(found.python).body
-    assert all(isinstance(each, ast.Import | ast.ImportFrom | ast.ClassDef | ast.Assign) for each in statements)
+    assert all(
+        isinstance(each, ast.Import | ast.ImportFrom | ast.ClassDef | ast.Assign) for each in statements
+    )
     [cls] = [value for name, value in foreign.load(found.python, "made").items() if name == "Record"]
     assert declare(cls, "json").root == schema.root
 
@@ -54,7 +56,10 @@ def long_names():
     yield {**document, "type": {**document["type"], "fields": [{"name": long, "type": "int8"}]}}
     yield {**document, "type": {**document["type"], "fields": [{"name": "a", "type": long}]}}
     yield {**document, "type": {"kind": long}}
-    yield {**document, "type": {"kind": "struct", "name": "", "fields": [{"name": "a", "type": "int8", "default": long}]}}
+    yield {
+        **document,
+        "type": {"kind": "struct", "name": "", "fields": [{"name": "a", "type": "int8", "default": long}]},
+    }
 
 
 @pytest.mark.parametrize("document", long_names())

@@ -48,6 +48,7 @@ enum { // ring_header
     RH_BOOT_ID = 128,
     RH_CONTENT = 144,
     RH_SCHEMA_SIZE = 148,
+    RH_SCHEMA_HASH = 152,
     RH_REMOVED = 192,
     RH_TAIL = 256,
     RH_OLDEST = 320,

@@ -4,6 +4,9 @@
 //                                                             messages; prints one in EVERY and the last
 //   peer subscribe DIRECTORY TOPIC lossy|reliable new|oldest each|sum|paused
 //                                                             receives until a message of type "end"
+//   peer schema DIRECTORY TOPIC                               prints the bytes of the schema in hex, or None
+//   peer decode DIRECTORY TOPIC                               prints the fields of all messages up to one of type
+//                                                             "end", of a topic with a fixed layout of numbers
 // Message n of a publisher: type "type-<n % 3>", body "<n> " and bytes up to n * 7919 % (LARGEST + 1) in all.
 #define _GNU_SOURCE
 #include <signal.h>
@@ -144,6 +147,40 @@ static void subscribe(char **arguments)
     subscriber_detach(&subscriber);
 }
 
+static void show_schema(char **arguments)
+{
+    struct topic topic;
+    topic_open(&topic, arguments[0], arguments[1], false);
+    uint8_t *bytes = topic_schema(&topic);
+    printf(topic.schema_size ? "('schema'" : "('schema', None)\n");
+    if (topic.schema_size) {
+        print_hex(bytes, topic.schema_size);
+        puts(")");
+    }
+    free(bytes);
+}
+
+static void decode(char **arguments)
+{
+    enum { MOST_FIELDS = 64 };
+    struct topic topic;
+    struct subscriber subscriber;
+    struct message m;
+    struct field_place fields[MOST_FIELDS];
+    topic_open(&topic, arguments[0], arguments[1], false);
+    uint8_t *schema = topic_schema(&topic);
+    uint32_t size, count = fields_of((const char *)schema, fields, MOST_FIELDS, &size);
+    subscriber_attach(&subscriber, &topic, false, true);
+    while (subscriber_receive(&subscriber, &m, PATIENCE_NS) && (m.type_size != 3 || memcmp(m.type, "end", 3) != 0)) {
+        if (m.body_size != size)
+            puts("'another size'");
+        else
+            print_record(fields, count, m.body);
+    }
+    subscriber_detach(&subscriber);
+    free(schema);
+}
+
 int main(int count, char **arguments)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -152,6 +189,10 @@ int main(int count, char **arguments)
         publish(arguments + 2);
     else if (count == 7 && strcmp(arguments[1], "subscribe") == 0)
         subscribe(arguments + 2);
+    else if (count == 4 && strcmp(arguments[1], "schema") == 0)
+        show_schema(arguments + 2);
+    else if (count == 4 && strcmp(arguments[1], "decode") == 0)
+        decode(arguments + 2);
     else
         fail(EXIT_USAGE, "see the head of main.c");
     return 0;

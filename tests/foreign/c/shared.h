@@ -39,6 +39,8 @@ struct topic {
     uint64_t slot_count, capacity;
     uint64_t writers_at, slots_at, passed_at, abandoned_at, payload_at, readers_at, cursors_at;
     uint32_t writer_count, reader_count, cursor_count;
+    uint32_t schema_size; // 0: none
+    uint64_t schema_at, schema_hash;
     bool reliable, one_writer;
     int own_writer; // our entry, or -1: nobody is dead to itself
 };
@@ -74,6 +76,15 @@ bool lock_byte(int descriptor, uint64_t byte);
 bool is_locked(int descriptor, uint64_t byte); // true also if the question fails
 int64_t wall_clock_ns(void);
 int64_t monotonic_ns(void);
+
+// schema.c: the schema, section 6, and records of numbers
+struct field_place {
+    char name[256], type[32];
+    uint32_t offset;
+};
+uint8_t *topic_schema(const struct topic *t); // with a zero behind it; compared with its hash
+uint32_t fields_of(const char *schema, struct field_place *fields, uint32_t most, uint32_t *size);
+void print_record(const struct field_place *fields, uint32_t count, const uint8_t *body);
 
 // futex.c: section 11
 void wake(uint8_t *word);

@@ -135,8 +135,10 @@ static bool geometry_agrees(struct topic *t, const struct file *ring, const stru
     t->payload_at = round_up(t->abandoned_at + t->slot_count * WORD_SIZE, HEADER_PAGE);
     t->readers_at = HEADER_PAGE;
     t->cursors_at = t->readers_at + t->reader_count * (uint64_t)READER_SIZE;
-    uint64_t schema_size = field32(r, RH_SCHEMA_SIZE);
-    uint64_t ring_size = t->payload_at + t->capacity + round_up(schema_size, HEADER_PAGE);
+    t->schema_at = t->payload_at + t->capacity;
+    t->schema_size = field32(r, RH_SCHEMA_SIZE);
+    t->schema_hash = field(r, RH_SCHEMA_HASH);
+    uint64_t ring_size = t->schema_at + round_up(t->schema_size, HEADER_PAGE);
     uint64_t readers_size = round_up(t->cursors_at + t->cursor_count * (uint64_t)CURSOR_SIZE, HEADER_PAGE);
     t->reliable = field32(r, RH_DELIVERY) == DELIVERY_RELIABLE;
     t->one_writer = field32(r, RH_WRITERS) == WRITERS_ONE;
@@ -147,7 +149,7 @@ static bool geometry_agrees(struct topic *t, const struct file *ring, const stru
            && field(d, DH_CURSORS_OFFSET) == t->cursors_at && field32(d, DH_READER_COUNT) == t->reader_count
            && field32(d, DH_CURSOR_COUNT) == t->cursor_count && field(d, H_FILE_SIZE) == readers_size
            && readers->size == readers_size && field32(r, RH_DELIVERY) <= 1 && field32(r, RH_WRITERS) <= 1
-           && field32(r, RH_CONTENT) <= 1 && schema_size <= MAX_SCHEMA
+           && field32(r, RH_CONTENT) <= 1 && t->schema_size <= MAX_SCHEMA
            && (!t->one_writer || t->writer_count == 1) && field(r, H_GENERATION) != 0
            && field(r, H_GENERATION) == field(d, H_GENERATION) && boot_id_matches(r + RH_BOOT_ID);
 }

@@ -59,7 +59,7 @@ final class Caller {
     }
 
     /** As Python writes it. */
-    private static String literal(Object value) {
+    static String literal(Object value) {
         if (value == null) {
             return "None";
         } else if (value instanceof Boolean truth) {

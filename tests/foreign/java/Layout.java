@@ -60,6 +60,7 @@ final class Layout {
     static final int RH_BOOT_ID = 128;
     static final int RH_CONTENT = 144;
     static final int RH_SCHEMA_SIZE = 148;
+    static final int RH_SCHEMA_HASH = 152;
     static final int RH_REMOVED = 192;
     static final int RH_TAIL = 256;
     static final int RH_OLDEST = 320;

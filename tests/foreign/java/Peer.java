@@ -16,6 +16,8 @@ import java.util.zip.CRC32;
  * <pre>
  * publish DIRECTORY TOPIC SENDER COUNT LARGEST EVERY
  * subscribe DIRECTORY TOPIC lossy|reliable new|oldest each|sum|paused
+ * schema DIRECTORY TOPIC
+ * decode DIRECTORY TOPIC                                     of encoding msgpack: prints each message up to one of type "end"
  * call DIRECTORY SERVICE                                     (Caller.java)
  * </pre>
  */
@@ -93,6 +95,27 @@ final class Peer {
         say(String.format("('end', %d, %d, %d, %d)", subscriber.received, subscriber.lost, subscriber.position, sum.getValue()));
     }
 
+    private static void schema(String[] a) throws IOException {
+        byte[] bytes = new Topic(Path.of(a[1]), a[2], false).schema();
+        say("('schema', " + (bytes == null ? "None" : "'" + HexFormat.of().formatHex(bytes) + "'") + ")");
+    }
+
+    /** A structure is a map with the names of its fields: docs/spec/schema.md, section 5.1. */
+    private static void decode(String[] a) throws IOException {
+        Topic topic = new Topic(Path.of(a[1]), a[2], false);
+        byte[] schema = topic.schema();
+        if (schema == null || !new String(schema, StandardCharsets.UTF_8).contains("\"encoding\":\"msgpack\"")) {
+            throw new Failure(Failure.USAGE, "only topics of encoding msgpack are decoded");
+        }
+        Subscriber subscriber = new Subscriber(topic, false, true);
+        Message m = subscriber.receive(PATIENCE_NS);
+        while (m != null && !Arrays.equals(m.type(), END)) {
+            say(Caller.literal(Msgpack.decode(m.body())));
+            m = subscriber.receive(PATIENCE_NS);
+        }
+        subscriber.detach();
+    }
+
     private static void watchdog() {
         try {
             Thread.sleep(WATCHDOG_MS);
@@ -110,6 +133,8 @@ final class Peer {
             switch (arguments[0]) {
                 case "publish" -> publish(arguments);
                 case "subscribe" -> subscribe(arguments);
+                case "schema" -> schema(arguments);
+                case "decode" -> decode(arguments);
                 case "call" -> Caller.run(arguments);
                 default -> throw new Failure(Failure.USAGE, "see the head of Peer.java");
             }

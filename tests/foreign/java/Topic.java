@@ -44,6 +44,8 @@ final class Topic {
     final FileChannel ringFile;
     final FileChannel readersFile;
     final Waker waker;
+    private final int schemaSize;
+    private final long schemaHash;
     int ownWriter = -1;
     private final Path ringPath;
     private final Object ringIdentity;
@@ -75,6 +77,8 @@ final class Topic {
         }
         checkRing(r);
         checkReaders(d, r.getLong(Layout.H_GENERATION));
+        schemaSize = r.getInt(Layout.RH_SCHEMA_SIZE);
+        schemaHash = r.getLong(Layout.RH_SCHEMA_HASH);
         ring = map(ringFile, toPublish, payloadAt + capacity);
         readers = map(readersFile, true, d.getLong(Layout.H_FILE_SIZE));
         waker = Waker.find();
@@ -161,6 +165,21 @@ final class Topic {
     private static Shared map(FileChannel file, boolean toWrite, long size) throws IOException {
         check(size <= Integer.MAX_VALUE, "larger than one MappedByteBuffer");
         return new Shared(file.map(toWrite ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY, 0, size));
+    }
+
+    /** The bytes of the schema, compared with their hash (section 6), or null. */
+    byte[] schema() throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(schemaSize);
+        while (bytes.hasRemaining() && ringFile.read(bytes, payloadAt + capacity + bytes.position()) > 0) {
+            continue;
+        }
+        check(!bytes.hasRemaining(), "the schema cannot be read");
+        long hash = 0xcbf29ce484222325L;
+        for (byte each : bytes.array()) {
+            hash = (hash ^ each & 0xff) * 0x100000001b3L;
+        }
+        check(schemaSize == 0 || hash == schemaHash, "the schema has another hash than its header");
+        return schemaSize == 0 ? null : bytes.array();
     }
 
     long slot(long seq) {
