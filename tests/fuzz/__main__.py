@@ -10,12 +10,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fuzz import corpus, mutation, running
+from fuzz import corpus, counted, mutation, running
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python tests/fuzz", description=__doc__)
-    names = [*running.targets(), *mutation.targets()]
+    names = [*running.targets(), *mutation.targets(), *counted.targets()]
     parser.add_argument("--seconds", type=int, default=600, help="for all targets together")
     parser.add_argument("--target", choices=names, help="only this one")
     parser.add_argument(
@@ -37,8 +37,8 @@ def main(arguments: list[str]) -> int:
 
 
 def one(name: str, seconds: int, minimise: bool) -> int:
-    if name in mutation.targets():
-        outcome = mutation.run(name, seconds=seconds)
+    if name in (*mutation.targets(), *counted.targets()):
+        outcome = (mutation if name in mutation.targets() else counted).run(name, seconds=seconds)
         print(outcome, flush=True)
         return 1 if outcome.failure else 0
     program, fresh = running.program(name), running.BUILD / "corpus" / name

@@ -3,7 +3,9 @@
 
 import pytest
 
-from fuzz import corpus, running
+from fuzz import corpus, counted, running
+
+FOUND = [target for target in counted.targets() if corpus.file(target).exists()]
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def test_a_found_input_is_added_by_the_name_of_its_file(elsewhere):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == corpus.load("target")
 
 
-@pytest.mark.parametrize("target", [*running.targets(), "recording"])
+@pytest.mark.parametrize("target", [*running.targets(), "recording", *FOUND])
 def test_writing_a_committed_file_again_changes_nothing(target, tmp_path, monkeypatch):
     inputs, text = corpus.load(target), corpus.file(target).read_text()
     assert inputs

@@ -83,6 +83,7 @@ class Schema:
             schema = cls(name if isinstance(name, str) else "", encoding, root, _extra(encoding, root, found))
         except BadArgument as error:
             raise document.corrupt(str(error)) from None
+        # defect form_of_a_document_unchecked: pass
         document.check_canonical(schema._document(), data)
         return schema
 

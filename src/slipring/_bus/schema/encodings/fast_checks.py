@@ -97,7 +97,11 @@ def _found(kind: kinds.Type, bound: Bound) -> Check | None:
         case kinds.Array(item=item, shape=shape):
             return _found_array(_found(item, bound.parts[0]), shape, bound)
         case kinds.Timestamp(unit="us"):
-            return "zone", datetime.datetime, UTC  # with another offset it may be before year 1 or after year 9999
+            return (
+                "zone",
+                datetime.datetime,
+                UTC,
+            )  # with another offset it may be before year 1 or after year 9999
         case kinds.Text(most=most) | kinds.Bytes(most=most) if most is not None:
             return "size", PYTHON_CLASSES[type(kind)], (0, most, False)
     return _limits(kind)

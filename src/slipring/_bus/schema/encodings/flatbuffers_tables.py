@@ -41,6 +41,7 @@ class Buffer:
             )
 
     def scalar(self, layout: Layout, at: int) -> Any:
+        # defect flatbuffers_offset_unchecked: pass
         if at < 0 or at + layout.size > len(self._data):
             raise Malformed(f"offset {at} leads out of the {len(self._data)} bytes")
         return layout.unpack_from(self._data, at)[0]
