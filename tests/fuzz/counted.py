@@ -4,9 +4,10 @@
 The process has little memory to grow in. Before each run it stores the input in a shared file, so that an input that
 ends the process, or never returns, is known. One run is one input. The committed inputs come first.
 
-    python -m fuzz.counted NAME RUNS SECONDS SEED FILE     the child; the parent is `run`
+    python -m fuzz.counted NAME RUNS SECONDS SEED HANG_S FILE     the child; the parent is `run`
 """
 
+import importlib
 import json
 import os
 import random
@@ -58,6 +59,11 @@ ENCODINGS = ("msgpack", "json", "numpy", "arrow", "protobuf", "flatbuffers")
 
 
 def load(name: str) -> Counted:
+    """Return one of the targets, or the one of a test: MODULE:NAME."""
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        found: Counted = getattr(importlib.import_module(module), attribute)
+        return found
     from fuzz import bodies, schemas
 
     return bodies.target(name.removeprefix("bodies_")) if name.startswith("bodies_") else schemas.target(name)
@@ -68,34 +74,38 @@ def share(name: str) -> float:
     return load(name).share / sum(load(each).share for each in targets())
 
 
-def run(name: str, *, runs: int = 0, seconds: float = 0, seed: int | None = None) -> Outcome:
+def run(
+    name: str, *, runs: int = 0, seconds: float = 0, seed: int | None = None, hang_s: int = HANG_S
+) -> Outcome:
     """Run so many inputs, or for so many seconds. The seed repeats a run."""
     chosen = random.randrange(1, 1 << 32) if seed is None else seed
     with tempfile.NamedTemporaryFile(prefix="slipring-fuzz-", dir="/dev/shm") as file:
         file.truncate(4 + MOST_INPUT)
         paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+        settings = [str(each) for each in (runs, seconds, chosen, hang_s)]
         child = subprocess.Popen(
-            [sys.executable, "-m", "fuzz.counted", name, str(runs), str(seconds), str(chosen), file.name],
+            [sys.executable, "-m", "fuzz.counted", name, *settings, file.name],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
         )  # fmt: skip
         try:
-            output, errors = _result(child, Path(file.name))
+            output, errors = _result(child, Path(file.name), hang_s)
         finally:
             child.kill()
             child.wait()
         data = Path(file.name).read_bytes()
-    last = output.splitlines()[-1:] or ["{}"]
-    report = json.loads(last[0]) if child.returncode == 0 else {"executions": 0}
     if child.returncode:
         failing = data[4 : 4 + int.from_bytes(data[:4], "little")]
-        report["failure"] = (
-            f"exit code {child.returncode}, {_stored(name, chosen, failing)}\n{errors[-3000:]}"
-        )
-    return Outcome(name, report["executions"], 0, 0, report.get("failure", ""))
+        why = f"exit code {child.returncode}\n{errors[-3000:]}"
+        return Outcome(name, 0, 0, 0, f"{_stored(name, chosen, failing)}\n{why}")
+    report = json.loads(output.splitlines()[-1])
+    failure = report["failure"]
+    if failure:
+        failure = f"{_stored(name, chosen, bytes.fromhex(report['input']))}\n{failure}"
+    return Outcome(name, report["executions"], 0, 0, failure)
 
 
-def _result(child: subprocess.Popen[str], file: Path) -> tuple[str, str]:
+def _result(child: subprocess.Popen[str], file: Path, hang_s: int) -> tuple[str, str]:
     """Return the output of the child. End it when one input takes too long."""
     known, since = b"", time.monotonic()
     while True:
@@ -105,13 +115,13 @@ def _result(child: subprocess.Popen[str], file: Path) -> tuple[str, str]:
             now = file.read_bytes()
         if now != known:
             known, since = now, time.monotonic()
-        elif time.monotonic() - since > 3 * HANG_S:
+        elif time.monotonic() - since > 3 * hang_s:
             child.send_signal(signal.SIGABRT)
             return child.communicate()
 
 
 def _stored(name: str, seed: int, data: bytes) -> str:
-    place = FOUND / f"{name}-{corpus.digest(data)[:16]}"
+    place = FOUND / f"{name.rpartition(':')[2]}-{corpus.digest(data)[:16]}"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(data)
     return f"seed {seed}, input in {place}: {data[:2000]!r}"
@@ -125,36 +135,33 @@ class Failed(Exception):
         self.data = data
 
 
-def child(name: str, runs: int, seconds: float, seed: int, file: Path) -> dict[str, object]:
-    target, dice = load(name), random.Random(seed)
+def child(name: str, runs: int, seconds: float, seed: int, hang_s: int, file: Path) -> dict[str, object]:
+    target, dice, parent = load(name), random.Random(seed), os.getppid()
     inputs = [*target.seeds(), *corpus.load(name).values()]
     with file.open("r+b") as opened:
         shared = mmap(opened.fileno(), 0)
 
     def ring(_number, _frame):
-        raise TimeoutError(f"{BLOCK} inputs took more than {HANG_S} s")
+        raise TimeoutError(f"{BLOCK} inputs took more than {hang_s} s")
 
     signal.signal(signal.SIGALRM, ring)
     done, end, leak = 0, time.monotonic() + seconds, _Leak()
     try:
         for at in range(0, len(inputs), BLOCK):
-            done += _block(target, shared, inputs[at : at + BLOCK], True)
+            done += _block(target, shared, inputs[at : at + BLOCK], hang_s, True)
         leak.begin()
-        while done < runs or time.monotonic() < end:
+        while (done < runs or time.monotonic() < end) and os.getppid() == parent:
             picked = [inputs[int(dice.random() * len(inputs))] for _ in range(BLOCK)]
             mutants = [target.mutate(dice, data)[:MOST_INPUT] for data in picked]
-            done += _block(target, shared, mutants, done // BLOCK % MANY == 0)
+            done += _block(target, shared, mutants, hang_s, done // BLOCK % MANY == 0)
         leak.check()
     except Failed as error:
-        return {
-            "executions": done,
-            "failure": f"{_stored(name, seed, error.data)}\n{traceback.format_exc()[-3000:]}",
-        }
-    return {"executions": done}
+        return {"executions": done, "failure": traceback.format_exc()[-3000:], "input": error.data.hex()}
+    return {"executions": done, "failure": ""}
 
 
-def _block(target: Counted, shared: mmap, inputs: list[bytes], many: bool) -> int:
-    signal.alarm(HANG_S)
+def _block(target: Counted, shared: mmap, inputs: list[bytes], hang_s: int, many: bool) -> int:
+    signal.alarm(hang_s)
     data = b""
     try:
         for data in inputs:
@@ -198,5 +205,6 @@ class _Leak:
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    name, runs, seconds, seed, file = sys.argv[1:]
-    print(json.dumps(child(name, int(runs), float(seconds), int(seed), Path(file))), flush=True)
+    name, runs, seconds, seed, hang_s, file = sys.argv[1:]
+    report = child(name, int(runs), float(seconds), int(seed), int(hang_s), Path(file))
+    print(json.dumps(report), flush=True)
