@@ -133,7 +133,7 @@ def test_a_program_in_java_decodes_msgpack(bus, peers):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_program_that_does_not_know_an_encoding_says_so(bus, peers, language):
+def test_a_program_that_does_not_know_an_encoding_reports_it(bus, peers, language):
     bus.create("t", schema=Imu, encoding="json")
     peer = peers.decode(language)
     assert peer.join(None) == USAGE, peer.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names in a document come from any program: they are no code, and errors do not repeat them whole."""
+"""Names in a document come from any program: they are not code, and errors do not repeat them whole."""
 
 import ast
 import json
@@ -62,7 +62,7 @@ def long_names():
     }
 
 
-@pytest.mark.parametrize("document", long_names())
+@pytest.mark.parametrize("document", list(long_names()))
 def test_an_error_does_not_repeat_a_long_name(document):
     with pytest.raises(slipring.Corrupt) as caught:
         Schema.from_bytes(json.dumps(document, sort_keys=True, separators=(",", ":")).encode())

@@ -209,6 +209,22 @@ def test_moments_need_a_zone_and_are_in_utc():
         Encoder(schema).encode(cls(datetime.datetime.min.replace(tzinfo=zone)))
 
 
+@pytest.mark.parametrize("encoding", ["msgpack", "json"])
+@pytest.mark.parametrize(("change", "field"), [({"text": "a\0"}, "text"), ({"blob": b"\0"}, "blob")])
+def test_limited_text_and_bytes_with_a_zero_at_the_end_are_undecodable(change, field, encoding):
+    @dataclass
+    class Own:
+        text: Annotated[str, "str[<=4]"]
+        blob: Annotated[bytes, "bytes[<=4]"]
+
+    schema = declare(Own, encoding)
+    for own in (None, Own):
+        body = getattr(msgspec, encoding).encode({"text": "a\0b", "blob": b"\0x", **change})
+        with pytest.raises(slipring.Undecodable, match="no zero at the end") as caught:
+            Decoder(schema, own).decode(body)
+        assert caught.value.field == field
+
+
 def test_moments_with_an_offset_are_decoded_in_utc_and_refused_outside_of_the_years_of_python():
     @dataclass
     class Own:

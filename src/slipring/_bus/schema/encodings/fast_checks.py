@@ -103,7 +103,7 @@ def _found(kind: kinds.Type, bound: Bound) -> Check | None:
                 UTC,
             )  # with another offset it may be before year 1 or after year 9999
         case kinds.Text(most=most) | kinds.Bytes(most=most) if most is not None:
-            return "size", PYTHON_CLASSES[type(kind)], (0, most, False)
+            return "size", PYTHON_CLASSES[type(kind)], (0, most, True)
     return _limits(kind)
 
 
