@@ -2,6 +2,8 @@
 """Encoding arrow: a body is one record batch; what does not fit names the column."""
 
 import dataclasses
+import datetime
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
@@ -12,6 +14,7 @@ import slipring
 from schema import strategies
 from slipring._bus.schema.codec import Decoder, Encoder
 from slipring._bus.schema.declare import declare
+from slipring._bus.schema.topic_schema import Schema
 
 QUICK = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 
@@ -110,3 +113,27 @@ def test_a_null_where_none_is_allowed_is_undecodable():
     body = pa.RecordBatch.from_pylist([{"a": None, "s": "", "l": []}], schema=loose).serialize()
     with pytest.raises(slipring.Undecodable, match="column a has NULL"):
         Decoder(declare(ARROW)).decode(body)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Nowhere/At_all", "\x7f"])
+def test_moments_are_read_in_utc_whatever_the_zone_of_their_column(zone):
+    @dataclass
+    class Own:
+        when: datetime.datetime
+        all: list[datetime.datetime]
+
+    when = pa.timestamp("us", zone)
+    plain = pa.timestamp("us", "UTC")
+    moment = datetime.datetime(2026, 7, 1, 12, tzinfo=datetime.UTC)
+    arrow = pa.schema(
+        [pa.field("when", when, False), pa.field("all", pa.list_(pa.field("item", when, False)), False)]
+    )
+    columns = [
+        pa.array([moment], plain).cast(when),
+        pa.array([[moment]], pa.list_(plain)).cast(arrow.field(1).type),
+    ]
+    schema = Schema.from_bytes(declare(arrow).to_bytes())
+    body = Encoder(schema).encode(pa.RecordBatch.from_arrays(columns, schema=arrow))
+    [found] = Decoder(schema, Own).decode(body)
+    assert found == Own(moment, [moment])
+    assert found.when.tzinfo is datetime.UTC

@@ -188,34 +188,35 @@ def to_rows(fields: tuple[tuple[str, kinds.Type], ...], batch: Any) -> Rows:
     columns = []
     for name, kind in fields:
         column = batch.column(name)
-        if _has_nanoseconds(kind):
-            column = column.cast(_numbers(column.type))
+        if _has_moments(kind):
+            column = column.cast(_readable(column.type))
         values, convert = column.to_pylist(), _from_python(kind)
         columns.append(values if convert is None else [convert(value) for value in values])
     names = [name for name, _ in fields]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _has_nanoseconds(kind: kinds.Type) -> bool:
-    if isinstance(kind, (kinds.Timestamp, kinds.Duration)):
-        return kind.unit == "ns"
-    return any(_has_nanoseconds(part) for part in kind.parts())
+def _has_moments(kind: kinds.Type) -> bool:
+    moments = (kinds.Timestamp, kinds.Duration)
+    return isinstance(kind, moments) or any(_has_moments(part) for part in kind.parts())
 
 
-def _numbers(arrow: Any) -> Any:
-    """Return the Arrow type with int64 in place of nanoseconds."""
+def _readable(arrow: Any) -> Any:
+    """Return the Arrow type with int64 in place of nanoseconds, and UTC in place of zones that may be unknown here."""
     pa = packages.pyarrow()
-    if pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow):
+    if pa.types.is_timestamp(arrow):
+        return pa.int64() if arrow.unit == "ns" else pa.timestamp("us", "UTC")
+    if pa.types.is_duration(arrow):
         return pa.int64() if arrow.unit == "ns" else arrow
     if pa.types.is_struct(arrow):
-        return pa.struct([each.with_type(_numbers(each.type)) for each in arrow])
+        return pa.struct([each.with_type(_readable(each.type)) for each in arrow])
     if pa.types.is_map(arrow):
-        return pa.map_(arrow.key_type, arrow.item_field.with_type(_numbers(arrow.item_type)))
+        return pa.map_(arrow.key_type, arrow.item_field.with_type(_readable(arrow.item_type)))
     if pa.types.is_fixed_size_list(arrow):
-        return pa.list_(arrow.value_field.with_type(_numbers(arrow.value_type)), arrow.list_size)
+        return pa.list_(arrow.value_field.with_type(_readable(arrow.value_type)), arrow.list_size)
     if pa.types.is_list(arrow) or pa.types.is_large_list(arrow):
         make = pa.list_ if pa.types.is_list(arrow) else pa.large_list
-        return make(arrow.value_field.with_type(_numbers(arrow.value_type)))
+        return make(arrow.value_field.with_type(_readable(arrow.value_type)))
     return arrow
 
 
