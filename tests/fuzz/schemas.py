@@ -63,10 +63,12 @@ def use_codecs(data: bytes) -> None:
     for each in (lambda: schema.arrow, lambda: Encoder(schema), lambda: check_same(schema, _other(data[0]))):
         _made(each)
     body = _bodies()[data[0] % len(_bodies())][1]
-    decoder, batches = _made(lambda: Decoder(schema)), _made(lambda: BatchDecoder(schema))
-    if decoder is not None:
-        with contextlib.suppress(Undecodable):
-            decoder.decode(body)
+    for own in (None, _own_class(data[0])):
+        decoder = _made(lambda own=own: Decoder(schema, own))
+        if decoder is not None:
+            with contextlib.suppress(Undecodable):
+                decoder.decode(body)
+    batches = _made(lambda: BatchDecoder(schema))
     if batches is not None:
         batches.decode([body]).batch.validate(full=True)
 
@@ -100,6 +102,13 @@ def _bodies() -> list[tuple[Schema, bytes]]:
 
 def _other(number: int) -> Schema:
     return _bodies()[number % len(_bodies())][0]
+
+
+def _own_class(number: int) -> Any:
+    """Return the class of a subscriber of the schema of this number."""
+    others = {"numpy": bodies.FixedView, "arrow": bodies.RowView}
+    schema = _other(number)
+    return schema.declared if schema.bound is not None else others.get(schema.encoding, bodies.MessageView)
 
 
 def _canonical(tree: Any) -> bytes:
