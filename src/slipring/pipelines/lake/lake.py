@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from slipring._bus.schema.topic_schema import Schema
+
 
 class Lake:
     """A recording on disk.
@@ -203,6 +205,13 @@ class Lake:
         from .reading import read
 
         return read(self, spark, topics, since_ns, until_ns)
+
+    def schemas(self, topic: str) -> dict[str, Schema]:
+        """Return the schema of each typed generation of a recorded topic, the oldest first; Corrupt names a damaged
+        file."""
+        from .typed import schema_files
+
+        return schema_files.of_topic(self, topic)
 
     def _repr_html_(self) -> str:
         """For a notebook."""

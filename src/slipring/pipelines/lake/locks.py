@@ -17,7 +17,12 @@ from .errors import LakeBusy, fault
 if TYPE_CHECKING:
     from .lake import Lake
 
-_DOES = {"record": "records into", "compact": "compacts", "delta": "updates the Delta table of"}
+_DOES = {
+    "record": "records into",
+    "compact": "compacts",
+    "delta": "updates the Delta table of",
+    "topics": "notes the topics of",
+}
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`_topics/<topic>.json`: the settings of a recorded topic, by generation, and its types.
+"""`_topics/<topic>.json`: the settings of a recorded topic, by generation, with the hash of its schema, and its types.
 
 A replay makes the topic with them. The file is a copy of what was observed. It is replaced as a whole when that
-changes.
+changes. Several processes of a recording observe topics: a lock orders their changes.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slipring._bus.ranges import RangeReader
 from slipring.errors import TopicGone, TopicNotFound
 
 from .errors import DamagedLake, fault
+from .locks import lock
 from .log import replace
 from .model import Json
-from .validation import Number, Struct, decoded, field, plain
+from .validation import Number, SchemaHash, Struct, decoded, field, plain
 
 if TYPE_CHECKING:
     import slipring
@@ -40,6 +42,7 @@ class GenerationSettings(Struct, omit_defaults=True):
     max_writers: Number | None = None
     max_cursors: Number | None = None
     created_ns: Number | None = None
+    schema: SchemaHash | None = None  # of a typed topic: typed/schema_files.py
 
 
 class _Topic(Struct):
@@ -70,26 +73,48 @@ def load(lake: Lake, topic: str) -> Json:
     return known
 
 
-def problem(path: Path) -> str | None:
-    """Return why a file is damaged, or None."""
-    try:
-        decoded(path.read_bytes(), _Topic)
-    except ValueError as error:
-        return str(error)
-    return None
+def checked(path: Path) -> dict[str, GenerationSettings]:
+    """Return the settings in a file, by generation; ValueError says why it is damaged."""
+    return decoded(path.read_bytes(), _Topic).generations
 
 
 def note(lake: Lake, bus: slipring.Bus, topic: str) -> None:
-    """Write the present settings of a topic, unless it is gone."""
-    try:
-        stats: dict[str, Any] = bus.stats(topic)
-    except (TopicNotFound, TopicGone):
+    """Write the present settings of a topic and its schema, unless it is gone."""
+    found = _observed(bus, topic)
+    if found is None:
         return
+    stats, schema = found
+    seen = {fact: stats[fact] for fact in FACTS if fact in stats}
+    if schema is not None:
+        from .typed import schema_files
+
+        seen["schema"] = schema_files.keep(lake, schema)
     generation = f"{stats['generation']:016x}"
-    known = load(lake, topic)
+    path = lake.path / "_topics" / f"{topic}.json"
+    if path.exists() and _changed(load(lake, topic), bus, generation, seen) is None:
+        return
+    with lock(lake, "topics", wait=True):
+        known = _changed(load(lake, topic), bus, generation, seen)
+        if known is not None or not path.exists():
+            text = json.dumps(known or load(lake, topic), indent=1, sort_keys=True)
+            replace(path, f"{text}\n".encode())
+
+
+def _observed(bus: slipring.Bus, topic: str) -> tuple[dict[str, Any], bytes | None] | None:
+    """Return facts and schema of one generation of a topic; None if it is gone."""
+    while True:
+        try:
+            with RangeReader(bus, topic) as reader:
+                stats: dict[str, Any] = bus.stats(topic)
+                if stats["generation"] == reader.generation:  # it was not created again in between
+                    return stats, reader.schema
+        except (TopicNotFound, TopicGone):
+            return None
+
+
+def _changed(known: Json, bus: slipring.Bus, generation: str, seen: Json) -> Json | None:
+    """Return what is known with what was seen; None if nothing is new."""
     before = json.dumps(known, sort_keys=True)
     known["bus"] = bus.name
-    known["generations"][generation] = {fact: stats[fact] for fact in FACTS if fact in stats}
-    path = lake.path / "_topics" / f"{topic}.json"
-    if json.dumps(known, sort_keys=True) != before or not path.exists():
-        replace(path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
+    known["generations"][generation] = seen
+    return known if json.dumps(known, sort_keys=True) != before else None

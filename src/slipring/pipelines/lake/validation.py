@@ -26,6 +26,7 @@ MOST = (1 << 63) - 1
 
 TopicName = Annotated[str, Meta(pattern=rf"\A{NAME}\Z")]
 Generation = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+SchemaHash = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 Number = Annotated[int, Meta(ge=0, le=MOST)]
 TimeNs = Annotated[int, Meta(ge=-MOST - 1, le=MOST)]
 BatchNumber = Annotated[int, Meta(ge=-1, le=MOST)]  # -1: before any batch
