@@ -37,12 +37,13 @@ import slipring
 from slipring.errors import SlipringError
 from slipring.spark.source import offsets, open_topics, parsing
 from slipring.spark.source.data_source import DefaultSource
+from slipring.spark.source.offset_ranges import Range
 from slipring.spark.source.options import SourceOptions
 from slipring.spark.source.stream_reader import StreamReader
 from slipring.spark.source.tasks import Task
 
 from ..errors import IncompleteBatch, is_full
-from ..lake import Lake, delta, kill_points, row_files
+from ..lake import Lake, delta, kill_points, row_files, topic_settings
 from ..lake.errors import fault
 from ..lake.model import File, OffsetRange, Run, join
 from ..lake.reading import STORED
@@ -76,7 +77,7 @@ class RecordingSource(DefaultSource):
 
     def _source_options(self) -> SourceOptions:
         given = {name: value for name, value in self.options.items() if name.lower() not in OWN_OPTIONS}
-        return parsing.parse({**given, "columns": ",".join(STORED)})
+        return parsing.parse({**given, "columns": ",".join(STORED), "valueFormat": "raw"})
 
 
 @dataclass
@@ -90,10 +91,11 @@ class RecordingReader(StreamReader):
     def __init__(self, options: SourceOptions, lake: Path, sync: bool, ends: Path) -> None:
         super().__init__(options)
         self._lake, self._sync, self._ends = lake, sync, ends
+        self._noted: set[tuple[str, int]] = set()  # topics and generations whose settings and schema are in the lake
 
     def __getstate__(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("_lake", "_sync", "_ends")}
-        return {**super().__getstate__(), **own}
+        return {**super().__getstate__(), **own, "_noted": set()}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Return where the next batch ends; Spark writes it into the checkpoint."""
@@ -103,7 +105,20 @@ class RecordingReader(StreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         stage = str(new_stage_path(self._lake, "record"))
-        return [RecordingTask(**vars(task), stage=stage) for task in super().partitions(start, end)]
+        tasks = [RecordingTask(**vars(task), stage=stage) for task in super().partitions(start, end)]
+        self._note([task.piece for task in tasks])
+        return tasks
+
+    def _note(self, pieces: Iterable[Range]) -> None:
+        """Save the settings and schemas of topics before a task reads the first message."""
+        new = {(piece.topic, piece.generation) for piece in pieces} - self._noted
+        if not new:
+            return
+        lake = Lake.open(self._lake)
+        with self._options.open() as bus:
+            for topic in sorted({topic for topic, _ in new}):
+                topic_settings.note(lake, bus, topic)
+        self._noted |= new
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Write the range of a task into files of the stage, and return their descriptions for the log."""
