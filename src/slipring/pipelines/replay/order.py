@@ -12,7 +12,7 @@ rows. So neither process holds more than a few partitions, however long the reco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .range import Limits, Recorded
@@ -41,6 +41,7 @@ class Extent(NamedTuple):
     late: int
     topics: Mapping[str, int]  # messages of each
     largest: Mapping[str, int]  # of each topic, the bytes of its largest message in a ring
+    generations: Mapping[str, Sequence[int]]  # of each topic, those of its messages
 
 
 def recorded_topics(rows: DataFrame) -> dict[str, Recorded]:
@@ -112,7 +113,8 @@ def measure(rows: DataFrame) -> Extent:
 
     texts = F.octet_length(F.concat(F.coalesce("sender", F.lit("")), F.coalesce("type", F.lit(""))))
     body = F.octet_length("value").alias("bytes")
-    narrow = rows.select("topic", "rank", "offset", "timestamp_ns", body, texts.alias("texts"))
+    columns = ("topic", "generation", "rank", "offset", "timestamp_ns")
+    narrow = rows.select(*columns, body, texts.alias("texts"))
     found = (
         narrow.withColumn("due_ns", _due())
         .groupBy("topic")
@@ -123,6 +125,7 @@ def measure(rows: DataFrame) -> Extent:
             F.min("due_ns").alias("first_ns"),
             F.max("due_ns").alias("last_ns"),
             F.count_if(F.col("due_ns") > F.col("timestamp_ns")).alias("late"),
+            F.collect_set("generation").alias("generations"),
         )
         .collect()
     )
@@ -134,6 +137,7 @@ def measure(rows: DataFrame) -> Extent:
         sum(row.late for row in found),
         {row.topic: row.messages for row in sorted(found, key=lambda row: row.topic)},
         {row.topic: row.largest for row in found},
+        {row.topic: row.generations for row in found},
     )
 
 

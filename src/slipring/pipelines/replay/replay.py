@@ -27,7 +27,7 @@ from . import range as ranges
 from .feed import Feed
 from .pace import Pace, read_speed
 from .publishing import Replayed, Run
-from .targets import Targets, recorded_settings
+from .targets import Schemas, Targets, recorded_settings
 
 __all__ = ["Options", "Replayed", "replay", "replay_rows"]
 
@@ -70,7 +70,8 @@ def replay(
         chosen = spark or stack.enter_context(
             job_session("slipring replay", master, shown, rows=found.rows())
         )
-        return replay_rows(found.read(chosen), target, settings=recorded_settings(found), **options)
+        settings, schemas = recorded_settings(found), found.schemas
+        return replay_rows(found.read(chosen), target, settings=settings, schemas=schemas, **options)
 
 
 def replay_rows(
@@ -78,9 +79,10 @@ def replay_rows(
     bus: Bus,
     *,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    schemas: Schemas | None = None,
     **options: Unpack[Options],
 ) -> Replayed:
-    """Publish rows with the columns of a lake. Topics that do not exist are created with ``settings``."""
+    """Publish rows with the columns of a lake. Topics that do not exist are created with ``settings`` and ``schemas``."""
     factor, wait_s, stamped = _checked(options)
     outcome = options.get("outcome") or Replayed()
     rules = options.get("rename", ())
@@ -89,7 +91,8 @@ def replay_rows(
         shown = stack.enter_context(in_notebook("replaying", options.get("progress")))
         with stage("reading the recording", shown):
             recorded = order.recorded_topics(rows)
-            targets = stack.enter_context(Targets(bus, settings or {}, options.get("topics"), outcome.notes))
+            named = options.get("topics")
+            targets = stack.enter_context(Targets(bus, settings or {}, schemas, named, outcome.notes))
             wanted = ranges.choose(recorded, options.get("topics"), options.get("exclude", ()))
             chosen = {topic: recorded[topic] for topic in targets.replayable(wanted)}
             names = ranges.rename(chosen, rules.items() if isinstance(rules, Mapping) else rules)
@@ -99,7 +102,7 @@ def replay_rows(
         if not extent.messages:
             outcome.notes.append("the chosen topics have no message between start and end")
             return outcome
-        targets.open({topic: names[topic] for topic in extent.topics}, extent.largest)
+        targets.open({topic: names[topic] for topic in extent.topics}, extent)
         log(
             "replay",
             "info",
