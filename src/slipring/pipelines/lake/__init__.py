@@ -9,6 +9,7 @@ stage, row_files        files before they are committed; file_facts: their descr
 held, locks             second names for readers of replaced files; one writer at a time
 generations             what is recorded, by topic and generation; topic_settings: how topics were set up
 reading, delta          the rows as a Spark DataFrame; the same as a Delta table
+typed/                  schemas of typed topics; their bodies as columns, and views for SQL
 compact, verify         merge small files; check everything
 kill_points             steps of a commit at which tests kill a process
 """

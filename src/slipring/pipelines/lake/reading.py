@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read a recording with Spark: the schema of its rows, and a DataFrame of the files that the log names."""
+"""Read a recording with Spark: the schema of its rows, and a DataFrame of the files that the log names.
+
+Bodies of typed topics are decoded by typed/decoding.py.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,16 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from slipring.errors import BadArgument
+
+from .typed.decoding import HEAD, MODES, decoded
+from .typed.selection import select
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from .lake import Lake
+    from .model import File
 
 _COLUMNS = {
     "topic": StringType(),
@@ -45,14 +54,33 @@ STORED = [name for name in SCHEMA.names if name not in PARTITIONS]  # the others
 
 
 def read(
-    lake: Lake, spark: SparkSession, topics: Iterable[str] | None, since_ns: int | None, until_ns: int | None
+    lake: Lake,
+    spark: SparkSession,
+    topics: Iterable[str] | None,
+    since_ns: int | None,
+    until_ns: int | None,
+    decode: bool,
+    mode: str,
 ) -> DataFrame:
     """See Lake.read."""
+    if mode not in MODES:
+        raise BadArgument(f"mode={mode!r} must be one of {', '.join(MODES)}", argument="mode")
     lake.refresh()
     lake.roll_forward()
-    wanted = None if topics is None else list(topics)
+    wanted = None if topics is None else [topics] if isinstance(topics, str) else list(topics)
+    files = lake.files(wanted, since_ns, until_ns)
+    rows = _rows(lake, spark, files, since_ns, until_ns)
+    if not decode:
+        return rows
+    selection = select(lake, files or lake.files(wanted))
+    return decoded(rows, selection, mode) if selection else spark.createDataFrame([], HEAD)
+
+
+def _rows(
+    lake: Lake, spark: SparkSession, files: list[File], since_ns: int | None, until_ns: int | None
+) -> DataFrame:
     paths: dict[str, list[str]] = {}
-    for file in lake.files(wanted, since_ns, until_ns):
+    for file in files:
         path = lake.held(file)  # a compaction may replace the file before Spark reads it
         paths.setdefault(str(path.parents[2]), []).append(str(path))
     if not paths:

@@ -66,7 +66,7 @@ def load(lake: Lake, topic: str) -> Json:
         raise fault(error, path) from error
     except ValueError as error:
         raise DamagedLake(
-            f"{path} is damaged ({error}): remove it; the next recording writes it again"
+            f"{path} is damaged ({error}): restore it from a copy, or remove it: the next recording writes what the topic is then"
         ) from None
     types = {kind for file in lake.state.files.values() if file.topic == topic for kind in file.types}
     known["types"] = sorted(types.union(known.get("types", ())))

@@ -187,8 +187,8 @@ def _topic_problems(lake: Lake) -> Iterator[Problem]:
         try:
             generations = topic_settings.checked(path)
         except ValueError as error:
-            why = f"is damaged ({error}): remove it; the next recording writes it again"
-            yield Problem(f"_topics/{path.name}", why)
+            fix = "restore it from a copy, or remove it: the next recording writes what the topic is then"
+            yield Problem(f"_topics/{path.name}", f"is damaged ({error}): {fix}")
             continue
         for generation, settings in generations.items():
             if settings.schema is not None:
