@@ -147,7 +147,7 @@ def test_a_schema_named_by_anything_but_a_hash_is_damage(lake, bus, value):
     for settings in known["generations"].values():
         settings["schema"] = value
     path.write_text(json.dumps(known))
-    with pytest.raises(DamagedLake, match="imu.json"):
+    with pytest.raises(DamagedLake, match=r"imu\.json"):
         lake.schemas("imu")
     assert [where for where, _ in problems(lake)] == ["_topics/imu.json"]
 

@@ -49,7 +49,9 @@ def options(spark):
     return {"until_idle_s": 0.5, "pre_buffer": True, "spark": spark}
 
 
-def test_six_encodings_go_from_the_ring_to_the_lake_and_back_and_are_equal(spark, bus_root, tmp_path, options):
+def test_six_encodings_go_from_the_ring_to_the_lake_and_back_and_are_equal(
+    spark, bus_root, tmp_path, options
+):
     with slipring.Bus("first", root=bus_root) as bus:
         typed_topics.publish(bus)
         sent = {topic: typed_topics.bodies(bus, topic) for topic in ENCODINGS}
@@ -126,9 +128,9 @@ def test_topics_of_one_schema_are_read_together(recorded, spark):
 
 
 def test_topics_of_several_schemas_are_refused_by_name_and_field(recorded, spark):
-    with pytest.raises(SchemaMismatch, match="'left' and 'numpy'.*encoding msgpack.*encoding numpy"):
+    with pytest.raises(SchemaMismatch, match=r"'left' and 'numpy'.*encoding msgpack.*encoding numpy"):
         recorded.read(spark, ["left", "numpy"], decode=True)
-    with pytest.raises(SchemaMismatch, match="'again' and 'left'.*field label") as caught:
+    with pytest.raises(SchemaMismatch, match=r"'again' and 'left'.*field label") as caught:
         recorded.read(spark, ["left", "again"], decode=True)
     assert (caught.value.field, caught.value.argument) == ("label", "topics")
     with pytest.raises(SchemaMismatch, match="'plain' was recorded without a schema"):
@@ -142,7 +144,7 @@ def test_an_earlier_generation_is_read_as_the_newest_one(recorded, spark):
 
 
 def test_generations_that_do_not_fit_are_refused_by_field_and_can_be_read_by_time(recorded, spark):
-    with pytest.raises(SchemaMismatch, match="of topic 'changed' cannot be read as the newest.*field t"):
+    with pytest.raises(SchemaMismatch, match=r"of topic 'changed' cannot be read as the newest.*field t"):
         recorded.read(spark, ["changed"], decode=True)
     last = max(file.last_time_ns for file in recorded.files(["changed"]))
     (row,) = recorded.read(spark, ["changed"], since_ns=last, decode=True).collect()
@@ -191,13 +193,15 @@ def test_a_selection_without_files_has_no_rows(recorded, spark):
 
 def test_a_replay_is_refused_before_the_first_message_if_the_topic_has_another_schema(recorded, spark, bus):
     bus.create("left", schema=Other)
-    with pytest.raises(SchemaMismatch, match="topic 'left' exists with another schema.*field t") as caught:
+    with pytest.raises(SchemaMismatch, match=r"topic 'left' exists with another schema.*field t") as caught:
         replay(recorded.path, bus=bus, topics=["left", "right"], speed="max", spark=spark)
     assert (caught.value.field, caught.value.found, caught.value.asked) == ("t", "str", "float64")
     bus.create("right")
-    with pytest.raises(SchemaMismatch, match="topic 'right' exists with another schema.*is untyped in the topic"):
+    with pytest.raises(
+        SchemaMismatch, match=r"topic 'right' exists with another schema.*is untyped in the topic"
+    ):
         replay(recorded.path, bus=bus, topics=["right"], speed="max", spark=spark)
-    with pytest.raises(SchemaMismatch, match="schema Other .msgpack. in the topic and untyped"):
+    with pytest.raises(SchemaMismatch, match=r"schema Other .msgpack. in the topic and untyped"):
         replay(recorded.path, bus=bus, topics=["plain"], rename={"plain": "left"}, speed="max", spark=spark)
     assert [bus.stats(topic)["published"] for topic in bus.topics()] == [0, 0]
 
@@ -205,7 +209,7 @@ def test_a_replay_is_refused_before_the_first_message_if_the_topic_has_another_s
 def test_a_replay_of_generations_with_several_schemas_is_refused_and_one_of_them_is_replayed(
     recorded, spark, bus
 ):
-    with pytest.raises(SchemaMismatch, match="'changed' was recorded with several schemas.*field t"):
+    with pytest.raises(SchemaMismatch, match=r"'changed' was recorded with several schemas.*field t"):
         replay(recorded.path, bus=bus, topics=["changed"], speed="max", spark=spark)
     assert bus.topics() == []
     last = max(file.last_time_ns for file in recorded.files(["changed"]))

@@ -28,7 +28,9 @@ def records():
 
 
 def objects():
-    return [dataclasses.replace(samples.everything(), i64=n, maybe=n if n % 2 else None) for n in range(COUNT)]
+    return [
+        dataclasses.replace(samples.everything(), i64=n, maybe=n if n % 2 else None) for n in range(COUNT)
+    ]
 
 
 def messages():

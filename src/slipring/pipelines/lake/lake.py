@@ -206,7 +206,8 @@ class Lake:
         since_ns, until_ns: the first time, and the time after the last one. The time of a hole is the time at which
         it was noticed. decode: the messages alone, with a column for each field of their schema, which all topics have
         to share; SchemaMismatch names topics and field otherwise. mode: for bodies that do not fit their schema,
-        "FAILFAST" ends the query with an error, "PERMISSIVE" gives them NULL fields, "DROPMALFORMED" leaves them out."""
+        "FAILFAST" ends the query with an error, "PERMISSIVE" gives them NULL fields, "DROPMALFORMED" leaves them
+        out."""
         from .reading import read
 
         return read(self, spark, topics, since_ns, until_ns, decode, mode)
@@ -217,7 +218,8 @@ class Lake:
         """Make a temporary view for each topic, and return their names: prefix and topic. For names with dots or
         hyphens SQL needs backquotes.
 
-        A typed topic has a column for each field, as with `decode`; the view of an untyped one has the rows of `read`."""
+        A typed topic has a column for each field, as with `decode`; the view of an untyped one has the rows of
+        `read`."""
         from .typed.views import register
 
         return register(self, spark, topics, prefix)

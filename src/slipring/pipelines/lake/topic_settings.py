@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .lake import Lake
 
 SETTINGS = ("delivery", "writers", "capacity", "slots", "mode", "max_readers", "max_writers", "max_cursors")
+REMEDY = "restore it from a copy, or remove it: the next recording writes what the topic is then"
 FACTS = ("content", *SETTINGS, "created_ns")
 
 
@@ -65,9 +66,7 @@ def load(lake: Lake, topic: str) -> Json:
     except OSError as error:
         raise fault(error, path) from error
     except ValueError as error:
-        raise DamagedLake(
-            f"{path} is damaged ({error}): restore it from a copy, or remove it: the next recording writes what the topic is then"
-        ) from None
+        raise DamagedLake(f"{path} is damaged ({error}): {REMEDY}") from None
     types = {kind for file in lake.state.files.values() if file.topic == topic for kind in file.types}
     known["types"] = sorted(types.union(known.get("types", ())))
     return known

@@ -187,8 +187,7 @@ def _topic_problems(lake: Lake) -> Iterator[Problem]:
         try:
             generations = topic_settings.checked(path)
         except ValueError as error:
-            fix = "restore it from a copy, or remove it: the next recording writes what the topic is then"
-            yield Problem(f"_topics/{path.name}", f"is damaged ({error}): {fix}")
+            yield Problem(f"_topics/{path.name}", f"is damaged ({error}): {topic_settings.REMEDY}")
             continue
         for generation, settings in generations.items():
             if settings.schema is not None:

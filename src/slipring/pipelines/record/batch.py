@@ -91,7 +91,9 @@ class RecordingReader(StreamReader):
     def __init__(self, options: SourceOptions, lake: Path, sync: bool, ends: Path) -> None:
         super().__init__(options)
         self._lake, self._sync, self._ends = lake, sync, ends
-        self._noted: set[tuple[str, int]] = set()  # topics and generations whose settings and schema are in the lake
+        self._noted: set[tuple[str, int]] = (
+            set()
+        )  # topics and generations whose settings and schema are in the lake
 
     def __getstate__(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("_lake", "_sync", "_ends")}

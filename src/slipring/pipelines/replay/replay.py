@@ -82,7 +82,7 @@ def replay_rows(
     schemas: Schemas | None = None,
     **options: Unpack[Options],
 ) -> Replayed:
-    """Publish rows with the columns of a lake. Topics that do not exist are created with ``settings`` and ``schemas``."""
+    """Publish rows with the columns of a lake. Missing topics are created with ``settings`` and ``schemas``."""
     factor, wait_s, stamped = _checked(options)
     outcome = options.get("outcome") or Replayed()
     rules = options.get("rename", ())

@@ -107,11 +107,11 @@ class Targets:
             return
         except TopicExists:
             pass  # use it as it is, if it agrees
-        error = _difference(self._bus.schema(name), schema)
-        if error is not None:
+        other = _difference(self._bus.schema(name), schema)
+        if other is not None:
             what = f"topic {name!r} exists with another schema than {topic!r} was recorded with"
             remedy = "remove it, or replay onto another name"
-            raise selection.different(error, what, "the topic", "the recording", remedy)
+            raise selection.different(other, what, "the topic", "the recording", remedy)
         try:
             self._bus.create(name, **of(_MUST_AGREE))
         except TopicExists as error:

@@ -53,7 +53,9 @@ def load(lake: Path, name: str) -> Schema:
     except OSError as error:
         raise fault(error, path) from error
     if len(data) > MOST_BYTES:
-        raise Corrupt(f"{path} has more than {MOST_BYTES} bytes, a schema has at most so many", argument="schema")
+        raise Corrupt(
+            f"{path} has more than {MOST_BYTES} bytes, a schema has at most so many", argument="schema"
+        )
     # defect lake_schema_hash_unchecked: if False:
     if hashlib.sha256(data).hexdigest() != name:
         raise Corrupt(f"{path} does not have its hash: restore it from a copy", argument="schema")

@@ -21,7 +21,9 @@ def register(lake: Lake, spark: SparkSession, topics: Iterable[str] | None, pref
     for topic in wanted:
         if topic not in recorded:
             known = ", ".join(recorded) or "none"
-            raise BadArgument(f"topics: {topic!r} is not in the recording: topics are {known}", argument="topics")
+            raise BadArgument(
+                f"topics: {topic!r} is not in the recording: topics are {known}", argument="topics"
+            )
     frames = {}
     for topic in wanted:
         try:
