@@ -7,14 +7,17 @@ verifying and clearing succeed or raise an error of the package. No file outside
 Input: number of the file, 1 to seal it again with a correct checksum (else 0), bytes of the file.
 """
 
+import hashlib
 import json
 import random
 import shutil
 import tempfile
 import zlib
 from pathlib import Path
+from typing import TypedDict
 
 from fuzz.mutation import Target, mutated
+from slipring._bus.schema.declare import declare
 from slipring.errors import SlipringError
 from slipring.pipelines.lake import (
     Lake,
@@ -24,14 +27,23 @@ from slipring.pipelines.lake import (
     log,
     marker,
     model,
-    topic_settings,
     validation,
     verify,
 )
+from slipring.pipelines.lake.topics import schema_files, selection
+from slipring.pipelines.lake.topics import settings as topic_settings
 
 SEALED = {"entry": "_log/00000001.json", "end": "_log/00000003.json", "state": "_log/00000004.snapshot"}
 PLAIN = {"mark": "_slipring.json", "topic": "_topics/a.json"}
-KINDS = [*SEALED, *PLAIN, "parquet"]
+
+
+class Imu(TypedDict):
+    t: float
+    acc: tuple[float, float, float]
+    text: str | None
+
+
+KINDS = [*SEALED, *PLAIN, "parquet", "schema"]
 JUNK = [
     None,
     True,
@@ -63,7 +75,8 @@ def _lake() -> Path:
         for batch in range(2):
             filling.record(lake, session, batch, ("a", filling.messages("a", batch * 5, batch * 5 + 5)))
         lake.end(session)
-        (lake.path / "_topics/a.json").write_text('{"topic": "a", "generations": {"00000000000000ff": {}}}')
+        schema = declare(Imu, "json")
+        _set_schema(lake.path, schema.to_bytes())
         lake.log.refresh()
         (lake.path / SEALED["state"]).write_bytes(log.sealed("state", lake.state.to_json()))
     return folder / "valid"
@@ -77,7 +90,19 @@ def clean_up() -> None:
         folder = None
 
 
+def _set_schema(lake: Path, data: bytes) -> None:
+    """Make these bytes the schema of the topic, under their hash, as an attacker would."""
+    name = hashlib.sha256(data).hexdigest()
+    shutil.rmtree(lake / "_schemas", ignore_errors=True)
+    (lake / "_schemas").mkdir()
+    (lake / "_schemas" / f"{name}.json").write_bytes(data)
+    settings = {"topic": "a", "generations": {"00000000000000ff": {"schema": name}}}
+    (lake / "_topics/a.json").write_text(json.dumps(settings))
+
+
 def _path_of(kind: str, lake: Path) -> Path:
+    if kind == "schema":
+        return next((lake / "_schemas").iterdir())
     if kind == "parquet":
         return sorted(lake.rglob("*.parquet"))[0]
     return lake / (SEALED | PLAIN)[kind]
@@ -141,7 +166,10 @@ def use(data: bytes) -> None:
     body = data[2:]
     if kind in SEALED and data[1:2] == b"\1":
         body = _sealed_anew(body)
-    _path_of(kind, place).write_bytes(body)
+    if kind == "schema":
+        _set_schema(place, body)
+    else:
+        _path_of(kind, place).write_bytes(body)
     for look in (_open, _verify):
         try:
             look(place)
@@ -161,6 +189,7 @@ def _open(place: Path) -> None:
             found.runs(), found.times(), found.types()
     topic_settings.load(lake, "a")
     compact.clear(lake, 0)
+    lake.schemas("a")
 
 
 def _verify(place: Path) -> None:
@@ -169,6 +198,9 @@ def _verify(place: Path) -> None:
 
 MODULES = tuple(
     module.__name__
-    for module in (validation, generations, file_facts, log, marker, model, topic_settings, verify)
+    for module in (
+        *(validation, generations, file_facts, log, marker, model, topic_settings, verify),
+        *(schema_files, selection),
+    )
 )
 TARGET = Target("recording", MODULES, use, seeds, mutate, clean_up)

@@ -11,8 +11,9 @@ import pytest
 from lake import filling
 from slipring._bus.schema.declare import declare
 from slipring.errors import Corrupt
-from slipring.pipelines.lake import DamagedLake, Lake, topic_settings
+from slipring.pipelines.lake import DamagedLake, Lake
 from slipring.pipelines.lake.compact import compact
+from slipring.pipelines.lake.topics import settings as topic_settings
 from slipring.pipelines.lake.verify import verify
 
 
@@ -114,7 +115,7 @@ def test_a_damaged_schema_is_corrupt_and_named_and_the_bodies_stay_readable(lake
     assert len(filling.rows(lake, "imu")) == 2
 
 
-def test_bytes_with_a_correct_hash_that_are_no_schema_are_corrupt(lake, bus):
+def test_bytes_with_a_correct_hash_of_something_else_are_corrupt(lake, bus):
     put(lake, bus, "imu", Imu)
     file_of(lake, "imu").unlink()
     data = b'{"encoding":"msgpack"}'

@@ -7,9 +7,9 @@ lake, marker            Lake: create, open, begin, commit, read; the file that m
 log, model, validation  log entries and the state they add up to; checks of untrusted input
 stage, row_files        files before they are committed; file_facts: their description in the log
 held, locks             second names for readers of replaced files; one writer at a time
-generations             what is recorded, by topic and generation; topic_settings: how topics were set up
+generations             what is recorded, by topic and generation
 reading, delta          the rows as a Spark DataFrame; the same as a Delta table
-typed/                  schemas of typed topics; their bodies as columns, and views for SQL
+topics/                 settings and schemas of topics; bodies of typed topics as columns, and views for SQL
 compact, verify         merge small files; check everything
 kill_points             steps of a commit at which tests kill a process
 """

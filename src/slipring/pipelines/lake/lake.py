@@ -220,16 +220,16 @@ class Lake:
 
         A typed topic has a column for each field, as with `decode`; the view of an untyped one has the rows of
         `read`."""
-        from .typed.views import register
+        from .topics.views import register
 
         return register(self, spark, topics, prefix)
 
     def schemas(self, topic: str) -> dict[str, Schema]:
         """Return the schema of each typed generation of a recorded topic, the oldest first; Corrupt names a damaged
         file."""
-        from .typed import schema_files
+        from .topics.selection import schemas_of
 
-        return schema_files.of_topic(self, topic)
+        return schemas_of(self, topic)
 
     def _repr_html_(self) -> str:
         """For a notebook."""

@@ -24,8 +24,8 @@ from pyspark.sql.types import (
 
 from slipring.errors import BadArgument
 
-from .typed.decoding import HEAD, MODES, decoded
-from .typed.selection import select
+from .topics.decoding import HEAD, MODES, decoded
+from .topics.selection import select
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,14 +21,15 @@ from pathlib import Path
 
 from slipring.errors import SlipringError
 
-from . import marker, topic_settings
+from . import marker
 from .file_facts import FileFacts, checksum
 from .generations import Generation, contents
 from .lake import Lake
 from .local_path import local
 from .log import canonical, unsealed
 from .model import INVALID, File, Run, State, describe, join
-from .typed import schema_files
+from .topics import schema_files
+from .topics import settings as topic_settings
 
 MOVES = 2  # of a file: from its stage into place, and out of it when it is replaced
 

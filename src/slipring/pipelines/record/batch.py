@@ -43,11 +43,12 @@ from slipring.spark.source.stream_reader import StreamReader
 from slipring.spark.source.tasks import Task
 
 from ..errors import IncompleteBatch, is_full
-from ..lake import Lake, delta, kill_points, row_files, topic_settings
+from ..lake import Lake, delta, kill_points, row_files
 from ..lake.errors import fault
 from ..lake.model import File, OffsetRange, Run, join
 from ..lake.reading import STORED
 from ..lake.stage import new_stage_path, sweep
+from ..lake.topics import settings as topic_settings
 from .end_offsets import clipped, load_end_offsets
 from .topic_state import is_there
 

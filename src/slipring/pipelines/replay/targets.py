@@ -19,8 +19,8 @@ from slipring.errors import BadArgument, Busy, SchemaMismatch, TooLarge, TopicEx
 
 from ..lake import Lake
 from ..lake.model import Json
-from ..lake.topic_settings import load
-from ..lake.typed import selection
+from ..lake.topics import selection
+from ..lake.topics.settings import load
 
 if TYPE_CHECKING:
     from slipring._bus.schema.topic_schema import Schema

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 from slipring._bus.ranges import RangeReader
 from slipring.errors import TopicGone, TopicNotFound
 
-from .errors import DamagedLake, fault
-from .locks import lock
-from .log import replace
-from .model import Json
-from .validation import Number, SchemaHash, Struct, decoded, field, plain
+from ..errors import DamagedLake, fault
+from ..locks import lock
+from ..log import replace
+from ..model import Json
+from ..validation import Number, SchemaHash, Struct, decoded, field, plain
+from . import schema_files
 
 if TYPE_CHECKING:
     import slipring
 
-    from .lake import Lake
+    from ..lake import Lake
 
 SETTINGS = ("delivery", "writers", "capacity", "slots", "mode", "max_readers", "max_writers", "max_cursors")
 REMEDY = "restore it from a copy, or remove it: the next recording writes what the topic is then"
@@ -43,7 +44,7 @@ class GenerationSettings(Struct, omit_defaults=True):
     max_writers: Number | None = None
     max_cursors: Number | None = None
     created_ns: Number | None = None
-    schema: SchemaHash | None = None  # of a typed topic: typed/schema_files.py
+    schema: SchemaHash | None = None  # of a typed topic: schema_files.py
 
 
 class _Topic(Struct):
@@ -73,7 +74,7 @@ def load(lake: Lake, topic: str) -> Json:
 
 
 def checked(path: Path) -> dict[str, GenerationSettings]:
-    """Return the settings in a file, by generation; ValueError says why it is damaged."""
+    """Return the settings in a file, by generation; ValueError states why it is damaged."""
     return decoded(path.read_bytes(), _Topic).generations
 
 
@@ -85,8 +86,6 @@ def note(lake: Lake, bus: slipring.Bus, topic: str) -> None:
     stats, schema = found
     seen = {fact: stats[fact] for fact in FACTS if fact in stats}
     if schema is not None:
-        from .typed import schema_files
-
         seen["schema"] = schema_files.keep(lake, schema)
     generation = f"{stats['generation']:016x}"
     path = lake.path / "_topics" / f"{topic}.json"

@@ -17,7 +17,7 @@ from slipring._bus.schema import field_types as kinds
 from slipring._bus.schema.compatibility import check_same, view
 from slipring.errors import SchemaMismatch
 
-from . import schema_files
+from . import schema_files, settings
 
 if TYPE_CHECKING:
     from slipring._bus.schema.topic_schema import Schema
@@ -42,6 +42,17 @@ class Selection:
     each: dict[Key, Schema]
 
 
+def schemas_of(lake: Lake, topic: str) -> dict[str, Schema]:
+    """Return the schema of each typed generation of a recorded topic, the oldest first."""
+    generations = settings.load(lake, topic)["generations"]
+    in_order = sorted(generations.items(), key=lambda one: one[1].get("created_ns", 0))
+    return {
+        generation: schema_files.load(lake.path, known["schema"])
+        for generation, known in in_order
+        if known.get("schema") is not None
+    }
+
+
 def select(lake: Lake, files: Iterable[File]) -> Selection | None:
     """Return the schemas of files; None if there are no files. SchemaMismatch names topics and the first field."""
     generations: dict[str, set[str]] = defaultdict(set)
@@ -61,7 +72,7 @@ def select(lake: Lake, files: Iterable[File]) -> Selection | None:
 
 def _of_topic(lake: Lake, topic: str, present: set[str]) -> tuple[Schema, dict[Key, Schema]]:
     """Return the newest schema of a topic, and that of each generation."""
-    known = schema_files.of_topic(lake, topic)
+    known = schemas_of(lake, topic)
     for generation in sorted(present - set(known)):
         raise SchemaMismatch(
             f"topic {topic!r} was recorded without a schema (generation {generation}): read it without decode, or "

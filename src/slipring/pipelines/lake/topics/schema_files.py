@@ -14,7 +14,6 @@ from slipring._bus.schema.schema_document import MOST_BYTES
 from slipring._bus.schema.topic_schema import Schema
 from slipring.errors import Corrupt, SlipringError
 
-from .. import topic_settings
 from ..errors import DamagedLake, fault
 from ..log import replace
 
@@ -63,17 +62,6 @@ def load(lake: Path, name: str) -> Schema:
         return Schema.from_bytes(data)
     except Corrupt as error:
         raise Corrupt(f"{path}: {error}", argument="schema") from None
-
-
-def of_topic(lake: Lake, topic: str) -> dict[str, Schema]:
-    """Return the schema of each typed generation of a recorded topic, the oldest first."""
-    generations = topic_settings.load(lake, topic)["generations"]
-    in_order = sorted(generations.items(), key=lambda one: one[1].get("created_ns", 0))
-    return {
-        generation: load(lake.path, settings["schema"])
-        for generation, settings in in_order
-        if settings.get("schema") is not None
-    }
 
 
 def problem(lake: Path, name: str) -> str | None:
