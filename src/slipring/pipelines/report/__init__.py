@@ -8,7 +8,7 @@ overview(Lake.open("lake/"))       messages, losses and times from the log, with
 Report(spark, rows)                one method for each table, as DataFrames for notebooks
 
 dataframes   Report
-rows, traffic, timing, calls   how the tables are computed
+rows, traffic, timing, calls, fields   how the tables are computed
 findings     all tables as plain data
 page         the page
 """
@@ -27,6 +27,7 @@ from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.local_path import local
 
 from .dataframes import Report
+from .fields import recorded
 from .findings import Findings, find, overview
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def report(
         )
         stack.enter_context(failures("computing the report"))
         stack.enter_context(stage("computing", progress))
-        findings = find(Report(chosen, found.read(chosen)), found.path.name)
+        findings = find(Report(chosen, found.read(chosen), recorded(found)), found.path.name)
     if html is not None:
         write_page(findings, html)
     return findings

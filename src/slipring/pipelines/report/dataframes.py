@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from slipring.errors import BadArgument
 
-from . import calls, timing, traffic
+from . import calls, fields, timing, traffic
+from .fields import Fields
 from .rows import narrow
 
 if TYPE_CHECKING:
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """The tables of a recording; ``rows`` has the columns of a lake.
+    """The tables of a recording; ``rows`` has the columns of a lake, ``known`` its numeric fields (fields.recorded).
 
     Times are nanoseconds of the wall clock (``_ns``), lengths of time seconds (``_s``), sizes bytes.
     """
 
-    def __init__(self, spark: SparkSession, rows: DataFrame) -> None:
+    def __init__(self, spark: SparkSession, rows: DataFrame, known: Fields | None = None) -> None:
         self.spark = spark
         self.rows = rows
+        self.known = known or Fields()
         self._narrow = timing.timed(narrow(rows))
         self._gaps = timing.gaps(self._narrow)
         self._decoded = calls.decoded(rows)
@@ -87,6 +89,13 @@ class Report:
     def malformed_calls(self) -> DataFrame:
         """Messages of another form on topics of calls: service, messages."""
         return self._decoded.where("kind = 'malformed'").groupBy("service").count().orderBy("service")
+
+    def fields(self) -> DataFrame:
+        """Figures of each numeric field of typed topics: values, minimum, quantiles, maximum, NaN and NULL."""
+        series = [(at, one.topic, one.path, one.type) for at, one in enumerate(self.known.series)]
+        names = self.spark.createDataFrame(series, "series int, topic string, field string, type string")
+        figures = fields.table(self.rows, self.known).drop("why")
+        return names.join(figures, "series", "left").orderBy("series").drop("series")
 
     def __enter__(self) -> Self:
         for kept in (self._narrow, self._gaps, self._decoded):

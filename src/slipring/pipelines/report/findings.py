@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from .calls import CALLS_TOPIC, REPLY_TOPIC
 from .dataframes import Report
+from .fields import found_rows
+from .fields import table as field_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,6 +70,10 @@ class Findings:
     calls: list[Row] = field(default_factory=list)
     call_errors: list[Row] = field(default_factory=list)
     malformed_calls: list[Row] = field(default_factory=list)
+    fields: list[Row] = field(default_factory=list)
+    fields_left_out: dict[str, list[str]] = field(default_factory=dict)  # by topic, beyond the limit
+    fields_unread: dict[str, str] = field(default_factory=dict)  # by topic, why its schema cannot be used
+    undecodable: list[Row] = field(default_factory=list)  # by topic, bodies that do not fit the schema
     rates: list[Row] = field(default_factory=list)
     rate_step_s: float = 1.0
     distributions: list[Row] = field(default_factory=list)
@@ -100,9 +106,15 @@ def find(report: Report, name: str) -> Findings:
         jobs |= {
             table: partial(_rows, rows.where(rows.topic.isin(drawn))) for table, rows in drawings.items()
         }
+        known_fields = report.known
+        found.fields_left_out, found.fields_unread = known_fields.left_out, known_fields.unread
+        if known_fields.schemas:
+            jobs["fields"] = lambda: _rows(field_table(report.rows, known_fields))
         with ThreadPoolExecutor(AT_ONCE) as threads:  # Spark plans one while it computes another
             for table, rows in zip(jobs, threads.map(lambda job: job(), jobs.values()), strict=True):
                 setattr(found, table, rows)
+        if known_fields.schemas:
+            found.fields, found.undecodable = found_rows(found.fields, known_fields)
         found.gaps.sort(key=lambda row: (row["at_ns"], row["topic"], row["offset"]))
         found.totals = _totals(found)
     return found
