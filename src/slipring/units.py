@@ -26,6 +26,11 @@ def counted(count: int, noun: str) -> str:
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
 
 
+def quantity(value: float) -> str:
+    """Format a value of any size and sign with six digits: ``-9.80665``, ``1.5e+09``."""
+    return f"{value:.6g}"
+
+
 def frequency(per_second: float) -> str:
     """Format a number of events each second, with decimals below 1,000."""
     return number(per_second) if per_second >= 1000 else _three_digits(per_second)

@@ -94,9 +94,27 @@ def findings() -> Findings:
     for method in ("plan", "where"):
         outcomes = {"calls": 379, "answered": 337, "errors": 42, "cancelled": 0, "open": 0}
         found.calls.append({"service": "arm", "method": method, **outcomes, **five("seconds", 0.013)})
+    add_fields(found)
     error = {"service": "arm", "method": "plan", "reason": "raised", "error": "ValueError", "calls": 42}
     found.call_errors.append({**error, "last_ns": BEGAN_NS})
     return found
+
+
+def add_fields(found: Findings) -> None:
+    """A topic with few fields, and one with many, some of which are left out."""
+    paths = ["t", "acc[0]", "acc[1]", "acc[2]", "orientation.quaternion.covariance[]", "temperature"]
+    fields = [("imu", path, "float64") for path in paths]
+    fields += [("lidar", f"ring_{at:02}.<i>intensity</i>", "uint64") for at in range(20)]
+    for topic, path, kind in fields:
+        quantiles = {f"p{percent}": -1.2345678e-7 * percent for percent in (5, 25, 50, 75, 95)}
+        bounds = {"minimum": -1.79769e308, "maximum": 18446744073709551615.0}
+        counts = {"values": 10_300, "nan": 7 if path == "t" else 0, "null": 0}
+        found.fields.append({"topic": topic, "field": path, "type": kind, **bounds, **quantiles, **counts})
+    found.undecodable.append({"topic": "imu", "messages": 3, "first": f"sequence 17: field {'x' * 300}: <b>"})
+    found.fields_left_out["lidar"] = [f"point_{at}.reflectivity" for at in range(40)]
+    found.fields_unread["front_left_camera.compressed.metadata"] = (
+        "/a/lake/_schemas/" + "f" * 64 + ".json: bad"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +200,26 @@ def test_gaps_are_one_block_for_each_topic_with_the_largest_visible(browser, pag
         assert tab.evaluate('document.querySelector(".gaps summary").textContent') == "96 smaller gaps"
         tab.evaluate('document.querySelector(".gaps details").open = true')
         assert tab.evaluate(f"{gaps}.length") == GAPS
+
+
+def test_fields_are_one_table_for_each_topic_with_what_is_not_computed(browser, page):
+    with browser.open(page) as tab:
+        rows = '[...document.querySelectorAll(".fields tbody tr")].filter((row) => row.checkVisibility())'
+        assert tab.evaluate(f"{rows}.length") == 6  # the 20 of the lidar are folded
+        assert tab.evaluate(f"[...{rows}[0].children].map((cell) => cell.innerText)") == [
+            *("t", "float64", "-1.79769e+308", "-6.17284e-07", "-3.08642e-06", "-6.17284e-06"),
+            *("-9.25926e-06", "-1.17284e-05", "1.84467e+19", "10,300", "7", "0"),
+        ]
+        notes = tab.evaluate('[...document.querySelectorAll(".fields .note")].map((one) => one.innerText)')
+    assert notes[0].endswith("_schemas/" + "f" * 64 + ".json: bad")
+    assert notes[1].startswith("3 undecodable messages, which no figure includes. The first is sequence 17")
+    assert notes[2].startswith("40 more fields not computed: point_0.reflectivity, ")
+
+
+def test_a_recording_of_untyped_topics_has_no_section_of_fields():
+    found = findings()
+    found.fields, found.undecodable, found.fields_left_out, found.fields_unread = [], [], {}, {}
+    assert 'class="fields"' not in render(found)
 
 
 def regular(topic, hz, seconds, first=0):

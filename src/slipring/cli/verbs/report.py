@@ -14,7 +14,7 @@ from slipring.cli.terminal.options import complete_lakes, format_option, master_
 from slipring.cli.terminal.output import Column
 from slipring.cli.terminal.process_exit import complain, flush
 from slipring.cli.terminal.progress_line import Line
-from slipring.units import counted, duration, frequency, moment, number, size, speed
+from slipring.units import counted, duration, frequency, moment, number, quantity, size, speed
 
 if TYPE_CHECKING:
     from slipring.pipelines.report import Findings
@@ -33,9 +33,9 @@ _P = ("p50", "p90", "p99", "p99_9", "max")
 @master_option
 @format_option()
 def command(lake: str, html: str | None, master: str | None, form: str) -> None:
-    """Show rates, sizes, delays, losses and calls of the recording in the directory LAKE, topic by topic.
+    """Show rates, sizes, delays, losses, fields and calls of the recording in the directory LAKE, topic by topic.
 
-    Delays are from publishing to recording. Percentiles are exact to 0.01 % of the ranks. --html writes the same as a
+    Delays are from publishing to recording. Fields are the numeric fields of typed topics. Percentiles are exact to 0.01 % of the ranks. --html writes the same as a
     page that needs no network.
     """
     from slipring.pipelines import jvm
@@ -108,6 +108,7 @@ def _put(found: Findings) -> None:
     _of(found.senders, topic, ("sender", "sender", None), *sent, title="Senders")
     _of(found.topics, topic, *_percentiles("interval_s", duration), title="Time between messages")
     _of(found.topics, topic, *_percentiles("delay_s", duration), title="From publishing to recording")
+    _put_fields(found)
     _put_calls(found)
     gap: list[tuple[str, str, Spell | None]] = [
         *(("sequence", "offset", number), ("lost", "lost", number), ("abandoned", "abandoned", number)),
@@ -119,6 +120,24 @@ def _put(found: Findings) -> None:
         *(("most on", "topic", None), ("there", "topic_messages", number)),
     ]
     _of(found.busiest, *minute, title="Busiest minutes")
+
+
+def _put_fields(found: Findings) -> None:
+    figures: list[tuple[str, str, Spell | None]] = [
+        *(("topic", "topic", None), ("field", "field", None), ("minimum", "minimum", quantity)),
+        *((name, name, quantity) for name in ("p5", "p25", "p50", "p75", "p95")),
+        *(("maximum", "maximum", quantity), ("NaN", "nan", number), ("NULL", "null", number)),
+    ]
+    _of(found.fields, *figures, title="Fields")
+    for row in found.undecodable:
+        bad = counted(row["messages"], "undecodable message")
+        output.put_line(f"{row['topic']}: {bad}, not among the fields; the first is {row['first']}")
+    for topic, names in found.fields_left_out.items():
+        output.put_line(
+            f"{topic}: {counted(len(names), 'more field')} not computed: {', '.join(names[:_MOST])}"
+        )
+    for topic, why in found.fields_unread.items():
+        output.put_line(f"{topic}: its fields are not known: {why}")
 
 
 def _put_calls(found: Findings) -> None:

@@ -3,8 +3,8 @@
 
 Bodies are decoded in tasks of Spark. A field is integer, float or decimal. `acc[0]` is an item of a fixed array with at
 most MOST_ITEMS items; items of longer arrays, lists and dicts are one field together, `path[]`. A generation with
-another schema adds to the fields with the same path. At most MOST_FIELDS fields of a topic are computed, the others are
-named. Values are compared as 64-bit floats.
+another schema adds to the fields with the same path. At most MOST_FIELDS fields of a topic are computed, and
+MOST_IN_ALL of a recording; the others are named. Values are compared as 64-bit floats.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from slipring.pipelines.lake import Lake
 
 MOST_FIELDS = 64  # of a topic
+MOST_IN_ALL = 1000
 MOST_ITEMS = 16  # of a fixed array that are fields of their own
 QUANTILES = (5, 25, 50, 75, 95)
 _LONG = "series int, value double, at long, why string"
@@ -83,10 +84,10 @@ def of_topic(found: Fields, topic: str, schemas: Mapping[str, Schema]) -> None:
     for generation, schema in schemas.items():
         found.schemas[key_of(topic, generation)] = schema
         types |= dict(numeric(schema))
-    paths = list(types)
-    found.series += [Series(topic, path, types[path]) for path in paths[:MOST_FIELDS]]
-    if paths[MOST_FIELDS:]:
-        found.left_out[topic] = paths[MOST_FIELDS:]
+    paths, room = list(types), min(MOST_FIELDS, MOST_IN_ALL - len(found.series))
+    found.series += [Series(topic, path, types[path]) for path in paths[:room]]
+    if paths[room:]:
+        found.left_out[topic] = paths[room:]
 
 
 def numeric(schema: Schema) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ the number of omitted rows.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -80,7 +81,10 @@ class Findings:
     cut: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> Row:
-        return asdict(self)
+        found = asdict(self)
+        for row in found["fields"]:  # JSON has no infinity
+            row.update({name: str(value) for name, value in row.items() if value in (math.inf, -math.inf)})
+        return found
 
     def _repr_html_(self) -> str:
         """For a notebook."""
