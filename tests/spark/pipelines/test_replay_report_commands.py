@@ -2,16 +2,21 @@
 """``slipring replay`` and ``slipring report`` as commands."""
 
 import json
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 
 from lake import filling
+from slipring._bus.schema.codec import Encoder
+from slipring._bus.schema.declare import declare
 from slipring.pipelines.lake import Lake
+from slipring.pipelines.lake.topics import settings as topic_settings
 from slipring.pipelines.report import overview
 from support.waiting import eventually
 
@@ -108,6 +113,41 @@ def test_a_report_begins_with_the_totals_before_spark_starts(command, lake):
     stdout, stderr = process.communicate(timeout=WATCHDOG_S)
     assert re.fullmatch(r"3,002 messages in [^\n]+, from [^\n]+: 4 messages lost\n\n", stdout), stdout
     assert process.returncode == 1 and "JAVA_HOME" in stderr, stderr
+
+
+@dataclass
+class Imu:
+    t: float
+    acc: tuple[float, float]
+
+
+def test_a_report_shows_the_fields_of_a_typed_topic(bus, lake, with_spark):
+    bus.create("typed", schema=Imu)
+    topic_settings.note(Lake.open(lake), bus, "typed")
+    number = bus.stats("typed")["generation"]
+    generation = number - (1 << 64) if number >> 63 else number
+    rows = [list(row) for row in filling.messages("typed", 0, 1000, generation)]
+    encode = Encoder(declare(Imu)).encode
+    for at, row in enumerate(rows):
+        row[8] = bytes(encode(Imu(math.nan if at == 5 else at, (1.5, -at)))) if at != 9 else b"bad"
+    found = Lake.open(lake)
+    filling.record(found, found.begin({}), 0, ("typed", rows))
+
+    process = with_spark("report", lake, "--format", "table")
+    out, err = process.communicate(timeout=WATCHDOG_S)
+    assert process.returncode == 0 and only_ours(err)
+    fields = [line.split() for line in out.split("Fields")[1].split("\n\n")[0].splitlines()]
+    (acc,) = [row for row in fields if row[1:2] == ["acc[1]"]]
+    assert [acc[2], acc[5], *acc[-3:]] == ["-999", "-500", "0", "0", "0"]
+    assert [row[-2:] for row in fields if row[1:2] == ["t"]] == [["1", "0"]]
+    assert "typed: 1 undecodable message, not among the fields; the first is sequence 9: " in out
+
+    process = with_spark("report", lake, "--format", "json")
+    out, err = process.communicate(timeout=WATCHDOG_S)
+    told = json.loads(out)
+    assert [row["field"] for row in told["fields"]] == ["t", "acc[0]", "acc[1]"]
+    assert (told["fields"][0]["values"], told["fields"][0]["maximum"]) == (998, 999)
+    assert told["undecodable"][0]["messages"] == 1 and told["fields_left_out"] == {}
 
 
 def test_a_report_is_tables_json_and_a_page(lake, with_spark, tmp_path):

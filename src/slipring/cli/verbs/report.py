@@ -35,8 +35,8 @@ _P = ("p50", "p90", "p99", "p99_9", "max")
 def command(lake: str, html: str | None, master: str | None, form: str) -> None:
     """Show rates, sizes, delays, losses, fields and calls of the recording in the directory LAKE, topic by topic.
 
-    Delays are from publishing to recording. Fields are the numeric fields of typed topics. Percentiles are exact to 0.01 % of the ranks. --html writes the same as a
-    page that needs no network.
+    Delays are from publishing to recording. Fields are the numeric fields of typed topics. Percentiles are exact to
+    0.01 % of the ranks. --html writes the same as a page that needs no network.
     """
     from slipring.pipelines import jvm
     from slipring.pipelines.lake import Lake

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read a recording with Spark: the schema of its rows, and a DataFrame of the files that the log names.
 
-Bodies of typed topics are decoded by typed/decoding.py.
+Bodies of typed topics are decoded by topics/decoding.py.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ def draw(found: Findings) -> str:
     if not topics:
         return ""
     explanation = (
-        "Numeric fields of typed topics. Quantiles are approximate, accurate to 0.01 % of the ranks. <code>a[]</code> are "
-        "all items of a list together."
+        "Numeric fields of typed topics. Quantiles are approximate, accurate to 0.01 % of the ranks. <code>a[]</code> "
+        "are all items of a list together."
     )
     parts = [_of_topic(found, topic, known.get(topic, []), bad.get(topic)) for topic in topics]
     return section("Fields", explanation, *parts, class_="fields")
