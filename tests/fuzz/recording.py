@@ -30,8 +30,7 @@ from slipring.pipelines.lake import (
     validation,
     verify,
 )
-from slipring.pipelines.lake.topics import schema_files, selection
-from slipring.pipelines.lake.topics import settings as topic_settings
+from slipring.pipelines.lake.topics import schema_files, selection, topic_settings
 
 SEALED = {"entry": "_log/00000001.json", "end": "_log/00000003.json", "state": "_log/00000004.snapshot"}
 PLAIN = {"mark": "_slipring.json", "topic": "_topics/a.json"}

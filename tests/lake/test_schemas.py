@@ -13,7 +13,7 @@ from slipring._bus.schema.declare import declare
 from slipring.errors import Corrupt
 from slipring.pipelines.lake import DamagedLake, Lake
 from slipring.pipelines.lake.compact import compact
-from slipring.pipelines.lake.topics import settings as topic_settings
+from slipring.pipelines.lake.topics import topic_settings
 from slipring.pipelines.lake.verify import verify
 
 

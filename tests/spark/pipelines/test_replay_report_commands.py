@@ -16,7 +16,7 @@ from lake import filling
 from slipring._bus.schema.codec import Encoder
 from slipring._bus.schema.declare import declare
 from slipring.pipelines.lake import Lake
-from slipring.pipelines.lake.topics import settings as topic_settings
+from slipring.pipelines.lake.topics import topic_settings
 from slipring.pipelines.report import overview
 from support.waiting import eventually
 

@@ -28,8 +28,7 @@ from .lake import Lake
 from .local_path import local
 from .log import canonical, unsealed
 from .model import INVALID, File, Run, State, describe, join
-from .topics import schema_files
-from .topics import settings as topic_settings
+from .topics import schema_files, topic_settings
 
 MOVES = 2  # of a file: from its stage into place, and out of it when it is replaced
 

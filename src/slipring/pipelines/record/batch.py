@@ -48,7 +48,7 @@ from ..lake.errors import fault
 from ..lake.model import File, OffsetRange, Run, join
 from ..lake.reading import STORED
 from ..lake.stage import new_stage_path, sweep
-from ..lake.topics import settings as topic_settings
+from ..lake.topics import topic_settings
 from .end_offsets import clipped, load_end_offsets
 from .topic_state import is_there
 

@@ -23,7 +23,7 @@ from ..errors import JobFailed, SparkGone, explained, is_gone
 from ..job_progress import Meter, QueryWatch, Show
 from ..lake import Lake
 from ..lake.model import Session
-from ..lake.topics import settings as topic_settings
+from ..lake.topics import topic_settings
 from . import end_offsets
 from .batch import BatchWriter, RecordingSource
 from .begin import Subscription, checkpoint, cursor_name, remove_partial_files

@@ -20,7 +20,7 @@ from slipring.errors import BadArgument, Busy, SchemaMismatch, TooLarge, TopicEx
 from ..lake import Lake
 from ..lake.model import Json
 from ..lake.topics import selection
-from ..lake.topics.settings import load
+from ..lake.topics.topic_settings import load
 
 if TYPE_CHECKING:
     from slipring._bus.schema.topic_schema import Schema

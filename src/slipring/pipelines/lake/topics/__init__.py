@@ -4,7 +4,7 @@
 Contract: a recording holds bodies as bytes, and nothing here is needed to read them. Settings and schemas in a lake are
 hostile until they are checked.
 
-settings        `_topics/<topic>.json`: how topics were set up, by generation
+topic_settings  `_topics/<topic>.json`: how topics were set up, by generation
 schema_files    `_schemas/<hash>.json`: the schemas of typed generations, each once
 selection       one schema for several topics and generations, or an error that names the field
 decoding        rows of a lake to rows with a column for each field, in tasks of Spark

@@ -17,7 +17,7 @@ from slipring._bus.schema import field_types as kinds
 from slipring._bus.schema.compatibility import check_same, view
 from slipring.errors import SchemaMismatch
 
-from . import schema_files, settings
+from . import schema_files, topic_settings
 
 if TYPE_CHECKING:
     from slipring._bus.schema.topic_schema import Schema
@@ -44,7 +44,7 @@ class Selection:
 
 def schemas_of(lake: Lake, topic: str) -> dict[str, Schema]:
     """Return the schema of each typed generation of a recorded topic, the oldest first."""
-    generations = settings.load(lake, topic)["generations"]
+    generations = topic_settings.load(lake, topic)["generations"]
     in_order = sorted(generations.items(), key=lambda one: one[1].get("created_ns", 0))
     return {
         generation: schema_files.load(lake.path, known["schema"])
