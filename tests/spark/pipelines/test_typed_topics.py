@@ -7,6 +7,7 @@ from typing import Annotated
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 import slipring
 from slipring._bus.schema.declare import declare
@@ -14,6 +15,7 @@ from slipring.errors import BadArgument, SchemaMismatch
 from slipring.pipelines import record, replay
 from slipring.pipelines.lake import Lake
 from slipring.pipelines.lake.verify import verify
+from slipring.pipelines.record.batch import RecordingSource
 from spark.pipelines import typed_topics
 
 COMPARED = ("topic", "offset", "span", "lost", "timestamp_ns", "sender", "type", "value", "date")
@@ -117,6 +119,22 @@ def test_the_fields_of_a_typed_topic_are_columns(recorded, spark, topic):
         assert table["grid"][0].as_py() == [[1, 2, 3], [4, 5, 6]] and table["mode"][0].as_py() == "fast"
     else:
         assert table["t"].to_pylist()[:3] == [0, 1, 2]
+
+
+def test_the_schema_is_in_the_lake_before_a_task_reads_the_first_message(bus, tmp_path):
+    """A topic may be removed as soon as its messages are read."""
+    lake = Lake.create(tmp_path / "lake")
+    options = {"bus": bus.name, "root": bus.root, "subscribe": "imu", "groupId": "g"}
+    options |= {"lake": str(lake.path), "sync": "false", "ends": str(tmp_path / "ends")}
+    with bus.publisher("imu", schema=Imu) as pub:
+        pub.send(Imu(0.5, 1))
+    source = RecordingSource({**options, "startingOffsets": "earliest"})
+    reader = source.streamReader(source.schema())
+    start = reader.initialOffset()
+    reader.partitions(start, reader.latestOffset(start, ReadAllAvailable()))
+    reader.stop()
+    bus.remove("imu")
+    assert list(lake.schemas("imu").values()) == [declare(Imu)]
 
 
 def test_topics_of_one_schema_are_read_together(recorded, spark):

@@ -192,7 +192,7 @@ def _topic_problems(lake: Lake) -> Iterator[Problem]:
         for generation, settings in generations.items():
             if settings.schema is not None:
                 needed[settings.schema].append(f"topic {path.stem!r} (generation {generation})")
-    # defect lake_verify_skips_schemas: needed.clear()
+    # defect lake_verify_skips_schemas: for name, owners in dict[str, list[str]]().items():
     for name, owners in needed.items():
         why = schema_files.problem(lake.path, name)
         if why is not None:

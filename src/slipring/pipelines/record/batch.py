@@ -109,6 +109,7 @@ class RecordingReader(StreamReader):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         stage = str(new_stage_path(self._lake, "record"))
         tasks = [RecordingTask(**vars(task), stage=stage) for task in super().partitions(start, end)]
+        # defect lake_schema_noted_late: pass
         self._note([task.piece for task in tasks])
         return tasks
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a report, with its drawings, style and script in one file.
 
-In reading order: render, the parts from top to bottom; traffic_over_time, distributions, figures and fields (tables).
+In reading order: render, the parts from top to bottom; traffic_over_time, distributions, figures and field_tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from slipring.units import counted, duration, moment, number, size
 from ...html.document import document
 from ...html.markup import eyebrow, tag, tiles, words
 from ..findings import Findings
-from . import distributions, fields, figures, traffic_over_time
+from . import distributions, field_tables, figures, traffic_over_time
 
 __all__ = ["render"]
 
@@ -43,7 +43,7 @@ def _content(found: Findings) -> tuple[str, dict[str, object]]:
     traffic, data = traffic_over_time.draw(found)
     parts = (
         *(top, tag("h1", _headline(found)), tag("p", _subtitle(found)), _tiles(found), traffic),
-        *(distributions.draw(found), figures.topics(found), fields.draw(found)),
+        *(distributions.draw(found), figures.topics(found), field_tables.draw(found)),
         figures.calls(found),
         *(figures.gaps(found), figures.busiest(found), figures.senders(found), foot),
     )
