@@ -138,6 +138,8 @@ def _put_fields(found: Findings) -> None:
         )
     for topic, why in found.fields_unread.items():
         output.put_line(f"{topic}: its fields are not known: {why}")
+    if found.undecodable or found.fields_left_out or found.fields_unread:
+        output.put_line("")
 
 
 def _put_calls(found: Findings) -> None:
