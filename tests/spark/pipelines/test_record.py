@@ -13,8 +13,9 @@ import slipring
 from slipring import pipelines
 from slipring.pipelines import job_session
 from slipring.pipelines.errors import IncompleteBatch
-from slipring.pipelines.lake import Lake, LakeBusy, LakeFull, topic_settings
+from slipring.pipelines.lake import Lake, LakeBusy, LakeFull
 from slipring.pipelines.lake.locks import lock
+from slipring.pipelines.lake.topics import topic_settings
 from slipring.pipelines.lake.verify import verify
 from slipring.pipelines.record.batch import BatchWriter
 from slipring.pipelines.record.begin import Subscription, checkpoint, description

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as T
 
 from slipring._bus.schema import field_types as kinds
-from slipring._bus.schema.row_batches import BatchDecoder
 from slipring._bus.schema.topic_schema import Schema
 from slipring._bus.typed.error_place import locate
 from slipring.errors import Corrupt
 
 from . import spark_columns
+from .bodies import by_generation, decoder
 from .selection import Key, Selection
 
 if TYPE_CHECKING:
@@ -56,26 +56,6 @@ def decoded(rows: DataFrame, selection: Selection, mode: str) -> DataFrame:
             raise
     messages = rows.where("timestamp_ns IS NOT NULL").select(*HEAD.names, "value")
     return messages.mapInArrow(partial(_decode, selection, mode), frame_of(selection.schema))
-
-
-@lru_cache(maxsize=64)
-def decoder(schema: Schema) -> BatchDecoder:
-    """Return the decoder of a schema, made once in a process."""
-    return BatchDecoder(schema)
-
-
-def by_generation(batch: pa.RecordBatch) -> Iterator[tuple[Key, pa.RecordBatch]]:
-    """Cut a batch by topic and generation. Most batches have one of each."""
-    import pyarrow.compute as pc
-
-    topics, generations = (pc.unique(batch[name]).to_pylist() for name in ("topic", "generation"))
-    if len(topics) == len(generations) == 1:
-        yield (topics[0], generations[0]), batch
-        return
-    for topic in topics:
-        of_topic = batch.filter(pc.equal(batch["topic"], topic))
-        for generation in pc.unique(of_topic["generation"]).to_pylist():
-            yield (topic, generation), of_topic.filter(pc.equal(of_topic["generation"], generation))
 
 
 def _decode(selection: Selection, mode: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
