@@ -15,6 +15,7 @@ from slipring._bus.schema.declare import declare
 from slipring.pipelines import record, report
 from slipring.pipelines.lake import Lake
 from slipring.pipelines.report import fields as report_fields
+from slipring.pipelines.report.findings import Findings
 from spark.pipelines import typed_topics
 
 COUNT = 200
@@ -168,3 +169,18 @@ def test_generations_of_a_topic_add_to_the_same_fields():
         *(("x", "float64"), ("n", "int64"), ("y", "int16")),
     ]
     assert found.schemas == {("t", 0): first, ("t", -1): second}
+
+
+def test_a_recording_has_at_most_a_thousand_fields_and_names_the_others():
+    found, wide = report_fields.Fields(), declare(WIDE)
+    for at in range(20):
+        report_fields.of_topic(found, f"t{at}", {"00": wide})
+    assert len(found.series) == report_fields.MOST_IN_ALL
+    assert sum(len(names) for names in found.left_out.values()) == 20 * 100 - report_fields.MOST_IN_ALL
+
+
+def test_infinite_bounds_are_texts_in_json():
+    found = Findings("lake", 0, fields=[{"field": "t", "minimum": -math.inf, "maximum": math.inf, "nan": 0}])
+    (row,) = found.to_json()["fields"]
+    assert row == {"field": "t", "minimum": "-inf", "maximum": "inf", "nan": 0}
+    assert found.fields[0]["maximum"] == math.inf
