@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipring._bus.schema import field_types as kinds
 from slipring.errors import SlipringError
-from slipring.pipelines.lake.topics.bodies import by_generation, decoder
+from slipring.pipelines.lake.topics.body_decoders import by_generation, decoder
 from slipring.pipelines.lake.topics.selection import Key, key_of
 
 from .rows import ACCURACY

@@ -19,7 +19,7 @@ from slipring._bus.typed.error_place import locate
 from slipring.errors import Corrupt
 
 from . import spark_columns
-from .bodies import by_generation, decoder
+from .body_decoders import by_generation, decoder
 from .selection import Key, Selection
 
 if TYPE_CHECKING:
