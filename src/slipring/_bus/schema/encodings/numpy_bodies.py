@@ -27,10 +27,16 @@ def encoder(schema: Schema, bound: Bound | None) -> Callable[[Any], bytes]:
     base, shape = dtype.subdtype or (dtype, ())
     generic, ndarray, contiguous = numpy.generic, numpy.ndarray, numpy.ascontiguousarray
 
+    known: Any = base  # compared by identity first: two equal dtypes take longer to compare than all the rest
+
     def encode(value: Any) -> bytes:
-        if isinstance(value, (generic, ndarray)) and value.dtype == base and value.shape == shape:
-            found: bytes = contiguous(value).tobytes()
-            return found
+        nonlocal known
+        if isinstance(value, (generic, ndarray)) and value.shape == shape:
+            given = value.dtype
+            if given is known or given == base:
+                known = given
+                found: bytes = contiguous(value).tobytes()
+                return found
         plain = to_plain(kind, value, bound=bound)
         made: bytes = numpy.array(_storable(kind, plain), base).tobytes()
         return made
@@ -131,7 +137,7 @@ class Reader:
         # defect character_outside_of_unicode_accepted: pass
         if self._codes is not None:
             self._check(self.many(body, 1, self._codes), 1)
-        return self.many(body, 1)[0]
+        return self.many(body, 1)[0] if self._shape else self._numpy.frombuffer(body, self._base)[0]
 
     def wrong_size(self, size: int) -> Undecodable:
         return Undecodable(f"the body has {size} bytes, a message of the schema has {self.size}")
