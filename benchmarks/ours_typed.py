@@ -140,6 +140,8 @@ class Loans(Values):
 class Columns(Values):
     """Arrays of records, a thousand a call, into Arrow columns; bytes by lists, into one column."""
 
+    at_once = 10 * ROWS
+
     def value_receiver(self, message: str) -> TakeSome:
         subscriber = self._subscriber(message)
         decode, name = (False, "value") if message == "bytes" else (True, LAST)

@@ -88,6 +88,8 @@ class ValueTransport(Transport):
     value is sent again and again. The receiver reads a field of each value, and returns the last value.
     """
 
+    at_once = 100  # values that are sent, and then received, in one process
+
     def value_receiver(self, message: str) -> TakeSome:
         raise NotImplementedError
 
