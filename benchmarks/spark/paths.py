@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import slipring
-from benchmarks.spark.rows import BUS, SIX, TASKS, Rows
+from benchmarks.spark.rows import BUS, SIX, TASKS, TYPED_SIZES, Rows
 
 
 def _topic(spark: Any, rows: Rows, columns: tuple[str, ...]) -> Any:
     reading = spark.read.format("slipring").options(
         **rows.options(subscribe=rows.topic, columns=",".join(columns))
     )
+    return reading.option("minPartitions", str(TASKS)).load()
+
+
+def _typed(spark: Any, rows: Rows) -> Any:
+    fields = ",".join(f"x{field}" for field in range(rows.size // 8))
+    reading = spark.read.format("slipring").options(**rows.options(subscribe=rows.typed, columns=fields))
     return reading.option("minPartitions", str(TASKS)).load()
 
 
@@ -47,6 +53,7 @@ def _to_topic(frame: Any, rows: Rows) -> None:
 
 PATHS: dict[str, Callable[[Any, Rows], None]] = {
     "value to nothing: topic": lambda spark, rows: _to_nothing(_topic(spark, rows, ("value",))),
+    "fields to nothing: topic": lambda spark, rows: _to_nothing(_typed(spark, rows)),
     "value to nothing: Parquet": lambda spark, rows: _to_nothing(_files(spark, rows, ("value",))),
     "value to nothing: Arrow IPC": lambda spark, rows: _to_nothing(_arrow(spark, rows, ("value",))),
     "six columns to nothing: topic": lambda spark, rows: _to_nothing(_topic(spark, rows, SIX)),
@@ -60,10 +67,16 @@ PATHS: dict[str, Callable[[Any, Rows], None]] = {
 }
 # what is asked of ours, against Spark's own
 BARS = (
+    ("fields to nothing: topic", "value to nothing: topic", 0.7),
     ("value to nothing: topic", "value to nothing: Parquet", 0.7),
     ("value to nothing: topic", "value to nothing: Arrow IPC", 0.7),
     ("six columns to Parquet: topic", "six columns to Parquet: Parquet", 0.7),
 )
+
+
+def of(size: int) -> list[str]:
+    """Return the ways of rows of this size."""
+    return [path for path in PATHS if size in TYPED_SIZES or not path.startswith("fields")]
 
 
 def rate(path: str, spark: Any, rows: Rows) -> float:

@@ -67,7 +67,9 @@ Way = tuple[str, str, Callable[[], float | dict[str, float]]]
 def _ways(spark: Any, made: rows.Rows) -> list[Way]:
     """Question, name, and what measures it, in the order of a round."""
     lake = replays.recorded(spark, made)
-    ways: list[Way] = [("rates", path, partial(paths.rate, path, spark, made)) for path in paths.PATHS]
+    ways: list[Way] = [
+        ("rates", path, partial(paths.rate, path, spark, made)) for path in paths.of(made.size)
+    ]
     if made.size == STREAMED:
         ways += [("sources", name, partial(sources.rate, name, spark, made)) for name in sources.SOURCES]
     return [*ways, ("replay", "", partial(replays.rates, spark, made, lake))]

@@ -26,7 +26,7 @@ def made(spark, bus_root, tmp_path):
     assert not spark.streams.active
     for name in (rows.BUS, replays.AGAIN):
         with slipring.Bus(name, root=bus_root) as bus:
-            assert bus.topics() == (["rows-64"] if name == rows.BUS else [])
+            assert bus.topics() == (["rows-64", "rows-64-typed"] if name == rows.BUS else [])
 
 
 def test_arrow_files_hold_the_rows_of_the_topic_and_are_read_by_as_many_tasks(spark, made):
@@ -35,6 +35,13 @@ def test_arrow_files_hold_the_rows_of_the_topic_and_are_read_by_as_many_tasks(sp
     assert arrow.schema == topic.schema
     assert sorted(arrow.collect()) == sorted(topic.collect())
     assert len(arrow.collect()) == COUNT
+
+
+def test_the_fields_of_the_typed_topic_are_the_bytes_of_the_other(spark, made):
+    fields = paths._typed(spark, made).toPandas()
+    values = paths._topic(spark, made, ("value",)).toPandas()["value"]
+    assert fields.to_numpy().tobytes() == b"".join(bytes(value) for value in values)
+    assert paths.of(64) == list(paths.PATHS) and "fields to nothing: topic" not in paths.of(1024)
 
 
 @pytest.mark.parametrize("path", [path for path in paths.PATHS if path.endswith("Arrow IPC")])

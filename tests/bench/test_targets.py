@@ -100,21 +100,23 @@ def test_spark_is_judged_by_what_was_kept_for_every_size(tmp_path):
         "value to nothing: Arrow IPC": [4.0, 5.0],
         "six columns to Parquet: topic": [1.0, 1.0],
         "six columns to Parquet: Parquet": [2.0, 2.0],
+        "fields to nothing: topic": [1.8, 2.4],
     }
     (tmp_path / "spark.json").write_text(json.dumps({"rates": {"64": rates}}))
-    value, columns, arrow = judge_spark(kept_spark(tmp_path))
+    value, columns, arrow, fields = judge_spark(kept_spark(tmp_path))
     assert (value["value"], value["verdict"]) == (1.0, "met")
     assert (columns["value"], columns["verdict"]) == (0.5, "MISSED")
     assert arrow["target"] == "Spark, value to nothing, 64 B: Arrow IPC files"
     assert (arrow["value"], arrow["verdict"]) == (3 / 4.5, "MISSED")
     assert (arrow["low"], arrow["high"], arrow["against"]) == (0.5, 0.8, "Arrow IPC size=64")
+    assert (fields["target"], fields["value"]) == ("Spark, fields to nothing, 64 B: the values alone", 2.1 / 3.0)
     assert {each["verdict"] for each in judge_spark(kept_spark(tmp_path / "nowhere"))} == {"not measured"}
 
 
 def test_a_spark_run_from_before_there_were_arrow_files_is_judged_by_what_it_has():
     rates = {f"{way}: {end}": [1.0] for way in ("value to nothing", "six columns to Parquet") for end in ENDS}
     told = judge_spark({"rates": {"64": rates}})
-    assert [each["verdict"] for each in told] == ["met", "met", "not measured"]
+    assert [each["verdict"] for each in told] == ["met", "met", "not measured", "not measured"]
 
 
 def test_every_target_is_listed_even_for_an_empty_run():
