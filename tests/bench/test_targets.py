@@ -109,7 +109,10 @@ def test_spark_is_judged_by_what_was_kept_for_every_size(tmp_path):
     assert arrow["target"] == "Spark, value to nothing, 64 B: Arrow IPC files"
     assert (arrow["value"], arrow["verdict"]) == (3 / 4.5, "MISSED")
     assert (arrow["low"], arrow["high"], arrow["against"]) == (0.5, 0.8, "Arrow IPC size=64")
-    assert (fields["target"], fields["value"]) == ("Spark, fields to nothing, 64 B: the values alone", 2.1 / 3.0)
+    assert (fields["target"], fields["value"]) == (
+        "Spark, fields to nothing, 64 B: the values alone",
+        2.1 / 3.0,
+    )
     assert {each["verdict"] for each in judge_spark(kept_spark(tmp_path / "nowhere"))} == {"not measured"}
 
 
