@@ -40,8 +40,17 @@ def test_a_record_batch_is_sent_by_the_names_of_its_columns(fixed):
     batch = sub.recv_batch(decode=True)
     assert pub.send_many(batch.select(["ok", "acc", "t"])) == 9
     assert [message.body for message in sub.recv_many()] == [record.tobytes() for record in array]
-    with pytest.raises(slipring.BadArgument, match="column acc is missing"):
-        pub.send_many(batch.select(["ok", "t"]))
+    pub.send_many(pa.Table.from_batches([batch.select(["ok", "acc", "t"])] * 2))
+    assert [message.body for message in sub.recv_many()] == [record.tobytes() for record in array] * 2
+    more = batch.select(["ok", "t", "acc"]).append_column("more", pa.array([1] * 5))
+    nulls = pa.record_batch({"t": pa.array([None], pa.float64()), "acc": [[1.0, 2.0, 3.0]], "ok": [True]})
+    for rows, why in (
+        (batch.select(["ok", "t"]), "column acc is missing"),
+        (more, "column more is not in the schema"),
+        (nulls, "column t has NULL"),
+    ):
+        with pytest.raises(slipring.BadArgument, match=why):
+            pub.send_many(rows)
     assert sub.recv(0) is None
 
 
