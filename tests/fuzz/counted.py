@@ -189,16 +189,21 @@ def _alone(target: Counted, inputs: list[bytes]) -> bytes:
     return inputs[0]
 
 
+def _memory() -> tuple[int, int]:
+    """Return the bytes of address space and of memory. Not ru_maxrss: a child begins with the peak of its parent."""
+    pages = Path("/proc/self/statm").read_text().split()
+    return int(pages[0]) * resource.getpagesize(), int(pages[1]) * resource.getpagesize()
+
+
 class _Leak:
     """Limits the memory of this process, once the targets are prepared."""
 
     def begin(self) -> None:
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        used, self._before = _memory()
         resource.setrlimit(resource.RLIMIT_AS, (used + MOST_GROWTH,) * 2)
-        self._before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     def check(self) -> None:
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - self._before) * 1024
+        grown = _memory()[1] - self._before
         if grown > MOST_LEAK:
             raise Failed(b"") from MemoryError(f"the process has grown by {grown} bytes")
 

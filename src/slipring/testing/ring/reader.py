@@ -158,6 +158,8 @@ class Reader:
 
     def _peek_newest(self) -> int | None:
         ring, end = self.ring, min(self.visible, self.ring.tail)
+        while end < ring.tail and self._needs_no_delivery(ring.entries[end]):
+            end += 1
         resume = end  # not past a claim that may yet be committed
         for seq in range(end - 1, max(self.position, ring.oldest) - 1, -1):
             entry = ring.entries[seq]
@@ -170,6 +172,9 @@ class Reader:
         self._looked_from = None
         self.position = max(self.position, resume)
         return None
+
+    def _needs_no_delivery(self, entry: Entry) -> bool:
+        return entry.state is not COMMITTED or self.options.is_own(entry)
 
     def accept(self) -> Entry:
         """Receive the message that `peek` found."""
