@@ -133,3 +133,13 @@ def test_a_waiting_conflating_reader_is_woken(bus, pub, background):
     waiting.wait_until_asleep()
     pub.send(b"x")
     assert waiting.result().body == b"x"
+
+
+def test_a_look_of_a_conflating_reader_passes_an_aborted_message(bus, pub):
+    sub = bus.subscriber("t", conflate=True)
+    with pytest.raises(ZeroDivisionError), pub.loan(8):
+        raise ZeroDivisionError
+    assert slipring.wait([sub], timeout=0) == []
+    pub.send(b"x")
+    assert sub.recv(timeout=5).body == b"x"
+    assert (sub.received, sub.lost, sub.filtered, sub.lag) == (1, 0, 0, 0)
