@@ -42,6 +42,8 @@ class MessageOutput:
         self._refused: set[str] = set()
 
     def of(self, batch: Sequence[Message]) -> bytes:
+        if not self._several and batch and _is_untyped(batch[0]):  # and so are all messages of its topic
+            return b"".join(map(self._untyped, batch))
         return b"".join(self._one(message) for message in batch)
 
     def _one(self, message: Message) -> bytes:
@@ -66,6 +68,13 @@ class MessageOutput:
     def _report(self, error: Exception) -> None:
         self.failures += 1
         complain(f"error: {describe(error)}")
+
+
+def _is_untyped(message: Message) -> bool:
+    try:
+        return message.value is message.body
+    except slipring.SlipringError:  # of a decoder
+        return False
 
 
 class Bodies:
