@@ -135,7 +135,7 @@ def test_a_waiting_conflating_reader_is_woken(bus, pub, background):
     assert waiting.result().body == b"x"
 
 
-def test_a_look_of_a_conflating_reader_passes_an_aborted_message(bus, pub):
+def test_a_check_of_a_conflating_reader_passes_an_aborted_message(bus, pub):
     sub = bus.subscriber("t", conflate=True)
     with pytest.raises(ZeroDivisionError), pub.loan(8):
         raise ZeroDivisionError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look at a topic, without a message to receive, leaves a subscriber where shared memory does."""
+"""A check of a topic without a message to receive leaves a subscriber at the position of shared memory."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from slipring.testing import SteppedBus
 
 
 @pytest.mark.parametrize("conflate", [False, True])
-def test_a_look_passes_abandoned_messages(bus, conflate):
+def test_a_check_passes_abandoned_messages(bus, conflate):
     for each in (bus, SteppedBus("test")):
         with each:
             sub = each.subscriber("t", conflate=conflate)
