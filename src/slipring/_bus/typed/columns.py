@@ -35,7 +35,8 @@ class Columns:
         self._decoder = BatchDecoder(found)
         self._found, self._own = found, found if own is None else own_schema(own, found)
         self._fields = self._own.arrow
-        changed = {each.name for each in self._fields if each not in list(found.arrow)}
+        theirs = set(found.arrow)
+        changed = {each.name for each in self._fields if each not in theirs}
         self._in_columns = not any(_has_structure(kind) for name, kind in self._own.fields if name in changed)
         self.schema = pa.schema([*(batches.columns(pa).field(name) for name in HEAD), *self._fields])
 
@@ -74,10 +75,11 @@ class Columns:
 
     def _cast(self, fields: Any) -> list[Any]:
         pa, defaults = batches.pyarrow(), self._own.defaults
+        columns = dict(zip(fields.schema.names, fields.columns, strict=True))
         found = []
         for each in self._fields:
-            if each.name in fields.schema.names:
-                column = fields.column(each.name)
+            column = columns.get(each.name)
+            if column is not None:
                 found.append(column if column.type == each.type else column.cast(each.type))
             else:
                 found.append(pa.array([defaults[each.name]] * fields.num_rows, each.type))
