@@ -8,6 +8,7 @@ import pytest
 
 import slipring
 from slipring._bus.schema.declare import declare
+from slipring._bus.typed.stored import open_with
 
 
 @dataclass
@@ -43,6 +44,20 @@ def test_an_untyped_topic_has_no_schema(bus):
     assert bus.subscriber("raw", start="oldest").recv(0).value == b"x"
     with pytest.raises(slipring.TopicNotFound):
         bus.schema("missing")
+
+
+def test_a_topic_that_is_replaced_at_every_attempt_is_refused_at_last():
+    asked, replaced = declare(Imu), declare(Imu, name="Renamed").to_bytes()
+
+    def opened(settings):
+        raise slipring.SchemaMismatch("replaced meanwhile")
+
+    def removed():
+        raise slipring.TopicNotFound("removed meanwhile")
+
+    for stored_bytes in (lambda: replaced, removed):
+        with pytest.raises(slipring.SchemaMismatch, match="replaced meanwhile"):
+            open_with(asked, "imu", {}, stored_bytes, opened)
 
 
 def test_many_processes_that_create_one_topic_with_two_schemas_agree(processes, bus):

@@ -16,6 +16,7 @@ from ..schema.topic_schema import Schema
 from .error_place import name_topic
 
 Opened = TypeVar("Opened")
+MOST_ATTEMPTS = 100  # to open a topic that other processes replace again and again
 
 
 @lru_cache(maxsize=128)
@@ -54,12 +55,12 @@ def open_with(
     stored: returns the bytes of the topic's schema. opened: opens or creates the topic with these settings; it raises
     SchemaMismatch when the bytes differ. Schemas whose bytes differ may still go together, as their names may differ.
     """
-    bytes_given = asked.to_bytes()
-    while True:
+    bytes_given, replaced = asked.to_bytes(), None
+    for _ in range(MOST_ATTEMPTS):
         try:
             return opened({**settings, "schema": bytes_given})
-        except SchemaMismatch:
-            pass
+        except SchemaMismatch as error:
+            replaced = error
         try:
             data = stored()
         except TopicNotFound:  # it was removed meanwhile
@@ -74,6 +75,8 @@ def open_with(
             name_topic(error, topic)
             raise
         bytes_given = data
+    assert replaced is not None
+    raise replaced
 
 
 def of_cells(facts: dict[str, Any]) -> Schema | None:
