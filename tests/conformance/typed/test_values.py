@@ -36,8 +36,10 @@ def test_a_publisher_without_a_class_sends_dicts(bus, pair):
     pub.send(PLAIN)
     pub.send_many([PLAIN, PLAIN])
     assert [message.value for message in pair[1].recv_many()] == [STILL, STILL, STILL]
-    with pytest.raises(slipring.BadArgument, match=r"topic 'imu'.*must be a dict"):
-        pub.send(STILL)
+    for send in (pub.send, lambda value: pub.send_many([value]), bus.join("imu", "ann").send):
+        with pytest.raises(slipring.BadArgument, match=r"topic 'imu'.*must be a dict") as caught:
+            send(STILL)
+        assert "schema=" in caught.value.__notes__[0], "the remedy"
 
 
 def test_the_value_on_an_untyped_topic_is_the_body(bus):

@@ -54,7 +54,7 @@ class PublisherCodec:
         try:
             return self.encode(value)
         except SlipringError as error:
-            locate(error, topic, None)
+            self.locate(error, topic, None)
             raise
 
     def send_many(
