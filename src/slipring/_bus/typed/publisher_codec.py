@@ -192,11 +192,15 @@ class RecordLoan(Unpicklable):
         import numpy
 
         view = self._loan.__enter__()
-        view[:] = bytes(len(view))
-        base, shape = self._dtype.subdtype or (self._dtype, ())
-        # The record is a view of another array. Views of the record refer to that array, too, and not to the record:
-        # without the record, only views that are left use the memory of the message.
-        self._record = numpy.ndarray(shape, base, view)[...]
+        try:
+            view[:] = bytes(len(view))
+            base, shape = self._dtype.subdtype or (self._dtype, ())
+            # The record is a view of another array. Views of the record refer to that array, too, and not to the
+            # record: without the record, only views that are left use the memory of the message.
+            self._record = numpy.ndarray(shape, base, view)[...]
+        except BaseException as error:  # the message must not stay claimed
+            self._loan.__exit__(type(error), error, None)
+            raise
         return self._record
 
     def __exit__(
