@@ -150,3 +150,24 @@ def test_a_kept_record_does_not_follow_the_ring(bus):
     for number in range(100):
         pub.send({"n": number})
     assert record["n"] == 7
+
+
+def test_each_batch_of_a_table_is_a_message_of_encoding_arrow(bus):
+    columns = pa.schema([pa.field("t", pa.float64(), nullable=False), pa.field("name", pa.string())])
+    pub, sub = bus.publisher("rows", schema=columns), bus.subscriber("rows")
+    batch = pa.record_batch({"t": [1.0, 2.0], "name": ["a", None]}, schema=columns)
+    assert pub.send_many(pa.Table.from_batches([batch, batch.slice(1)])) == 1
+    assert [message.value.num_rows for message in sub.recv_many()] == [2, 1]
+    assert pub.send_many(pa.Table.from_batches([], columns)) == 2, "an empty table is an empty message"
+
+
+def test_the_columns_of_an_empty_table_are_checked(bus):
+    pub = bus.publisher("imu", schema=Imu)
+    assert (
+        pub.send_many(
+            pa.table({"t": pa.array([], pa.float64()), "acc": pa.array([], pa.list_(pa.float64()))})
+        )
+        is None
+    )
+    with pytest.raises(slipring.BadArgument, match="column acc is missing"):
+        pub.send_many(pa.table({"t": pa.array([], pa.float64())}))

@@ -90,20 +90,21 @@ class PublisherCodec:
         """Return the bodies of an array or batch in one buffer; None if the values are none, or of another encoding."""
         if self.schema.encoding != "numpy":
             return None
-        if _is_batch(values):
+        if batches := _batches(values):
             from ..schema.row_batches import rows_to_records
 
-            return rows_to_records(self.schema, _one_batch(values))
+            records = [rows_to_records(self.schema, batch) for batch in batches]
+            return records[0] if len(records) == 1 else b"".join(records)
         numpy = sys.modules.get("numpy")
         if numpy is not None and isinstance(values, numpy.ndarray):
             return self._encoder.encode_array(values)
         return None
 
     def _bodies(self, values: Any) -> list[Any]:
-        if _is_batch(values):
+        if batches := _batches(values):
             from ..schema.row_batches import rows_to_bodies
 
-            return rows_to_bodies(self.schema, _one_batch(values))
+            return [body for batch in batches for body in rows_to_bodies(self.schema, batch)]
         if isinstance(values, (str, bytes, bytearray, memoryview, dict)) or not isinstance(values, Iterable):
             text = (
                 f"bodies must be a collection of messages (use send() for one), not {type(values).__name__}"
@@ -156,19 +157,14 @@ def attach(publisher: Any, data: bytes, asked: Schema | None) -> None:
         raise
 
 
-def _is_batch(values: Any) -> bool:
+def _batches(values: Any) -> list[Any]:
+    """Return a RecordBatch, or those of a Table, one at least; nothing for other values."""
     pyarrow = sys.modules.get("pyarrow")
-    return pyarrow is not None and isinstance(values, (pyarrow.RecordBatch, pyarrow.Table))
-
-
-def _one_batch(values: Any) -> Any:
-    """Return a RecordBatch, or the rows of a Table as one."""
-    if not hasattr(values, "combine_chunks") or not hasattr(values, "to_batches"):
-        return values
-    import pyarrow
-
-    whole = values.combine_chunks().to_batches()
-    return whole[0] if whole else pyarrow.RecordBatch.from_pylist([], values.schema)
+    if pyarrow is None or not isinstance(values, (pyarrow.RecordBatch, pyarrow.Table)):
+        return []
+    if isinstance(values, pyarrow.RecordBatch):
+        return [values]
+    return values.to_batches() or [pyarrow.RecordBatch.from_pylist([], schema=values.schema)]
 
 
 class RecordLoan(Unpicklable):
